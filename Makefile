@@ -1,0 +1,42 @@
+# Every target works on a fresh clone: the first one to run makes .venv, the next ones reuse it.
+PYTHON ?= python3
+VENV := .venv
+BIN := $(VENV)/bin
+PACKAGES := ghost firmware_bridge hil
+
+.PHONY: help test lint format bench clean
+.DEFAULT_GOAL := help
+
+help:  ## this list
+	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/^([a-z-]+):.*## /  make \1\t/' | expand -t 16
+
+test: lint  ## lint, then every test
+	$(BIN)/pytest
+
+lint: $(VENV)/.dev  ## ruff, mypy, import contracts, determinism rules
+	$(BIN)/ruff check --quiet .
+	$(BIN)/ruff format --check --quiet .
+	$(BIN)/mypy
+	$(BIN)/lint-imports --no-logo
+	$(BIN)/python -m ghost.lint $(PACKAGES)
+
+format: $(VENV)/.dev  ## let ruff fix and format what it can
+	$(BIN)/ruff check --fix --quiet . ; $(BIN)/ruff format --quiet .
+
+bench: $(VENV)/.bench  ## measure the bus and the flight log beside their peers
+	$(BIN)/python -m tests.bench $(BENCH)
+
+clean:  ## remove .venv and every cache
+	rm -rf $(VENV) .mypy_cache .ruff_cache .pytest_cache .hypothesis .import_linter_cache build dist
+
+# A stamp per extra, renewed when the dependencies change: a second run does no set-up.
+$(VENV)/bin/python:
+	$(PYTHON) -m venv $(VENV)
+
+$(VENV)/.dev: pyproject.toml | $(VENV)/bin/python
+	$(BIN)/pip install --quiet --disable-pip-version-check -e '.[dev]'
+	@touch $@
+
+$(VENV)/.bench: pyproject.toml $(VENV)/.dev
+	$(BIN)/pip install --quiet --disable-pip-version-check -e '.[bench]'
+	@touch $@

@@ -1,0 +1,1 @@
+"""MAVLink and nothing else: links, signing, time sync, parameters, commands, missions."""

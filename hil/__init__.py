@@ -1,0 +1,1 @@
+"""The hardware-in-the-loop rig: targets, fault injection, suites, evidence."""
