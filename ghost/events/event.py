@@ -1,0 +1,42 @@
+"""Events: rare, meaningful, never dropped."""
+
+from collections.abc import Mapping
+from enum import IntEnum, StrEnum
+from typing import Any
+
+from ghost.core.channels import Channel, ChannelName
+from ghost.hal.message import NO_EXTENSIONS, message
+
+
+class Severity(IntEnum):
+    DEBUG = 1
+    INFO = 2
+    WARN = 3
+    ERROR = 4
+    CRITICAL = 5
+
+
+class EventKind(StrEnum):
+    """The kinds that Ghost itself emits. A user's own kinds are plain strings."""
+
+    KILL = "KILL"
+    COLLISION = "COLLISION"
+    SAFETY_VIOLATION = "SAFETY_VIOLATION"
+    SUBSCRIBER_FAILED = "SUBSCRIBER_FAILED"
+    TELEMETRY_BACKPRESSURE = "TELEMETRY_BACKPRESSURE"
+
+
+@message
+class Event:
+    """payload holds what JSON can hold; correlation_id ties together the events of one cause."""
+
+    stamp_ns: int
+    severity: Severity
+    kind: str
+    source: str
+    text: str = ""
+    payload: Mapping[str, Any] = NO_EXTENSIONS
+    correlation_id: str = ""
+
+
+EVENTS = Channel(ChannelName.EVENTS, Event)

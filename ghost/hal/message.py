@@ -1,0 +1,180 @@
+"""What makes a message: frozen, and its arrays sealed so that nobody downstream can write them.
+
+A sealed array lives in an immutable bytes object. It has no writable base, and numpy refuses to
+make it writable again; `setflags(write=False)` on a copy gives neither.
+"""
+
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass, fields
+from typing import (
+    Annotated,
+    Any,
+    TypeVar,
+    dataclass_transform,
+    get_args,
+    get_origin,
+    get_type_hints,
+)
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ghost.core.errors import MessageError
+
+T = TypeVar("T")
+
+
+@dataclass(frozen=True, slots=True)
+class Array:
+    """How an array field looks: its dtype and its shape, where -1 stands for any length."""
+
+    dtype: str
+    shape: tuple[int, ...]
+
+    def fits(self, shape: tuple[int, ...]) -> bool:
+        return len(shape) == len(self.shape) and all(
+            expected in (-1, actual) for expected, actual in zip(self.shape, shape, strict=True)
+        )
+
+
+Vector3 = Annotated[NDArray[np.float64], Array("<f8", (3,))]
+Quaternion = Annotated[NDArray[np.float64], Array("<f8", (4,))]
+Matrix3 = Annotated[NDArray[np.float64], Array("<f8", (3, 3))]
+Vector = Annotated[NDArray[np.float64], Array("<f8", (-1,))]
+Ranges = Annotated[NDArray[np.float64], Array("<f8", (-1,))]
+Points = Annotated[NDArray[np.float32], Array("<f4", (-1, 3))]
+DepthPixels = Annotated[NDArray[np.float32], Array("<f4", (-1, -1))]
+RgbPixels = Annotated[NDArray[np.uint8], Array("|u1", (-1, -1, 3))]
+
+
+class FrozenMap(Mapping[str, Any]):
+    """A mapping that is a copy and stays as it is."""
+
+    __slots__ = ("_items",)
+
+    def __init__(self, items: Mapping[str, Any]) -> None:
+        self._items = dict(items)
+
+    def __getitem__(self, key: str) -> Any:
+        return self._items[key]
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._items)
+
+    def __len__(self) -> int:
+        return len(self._items)
+
+    def __hash__(self) -> int:  # dataclasses take only hashable defaults
+        return hash(tuple(self._items))
+
+    def __repr__(self) -> str:
+        return repr(self._items)
+
+
+NO_EXTENSIONS: Mapping[str, Any] = FrozenMap({})
+
+
+def seal(value: Any, array: Array) -> NDArray[Any]:
+    """A copy of value as array describes it, which nothing can write to."""
+    source = np.asarray(value, dtype=array.dtype)
+    if not array.fits(source.shape):
+        raise MessageError(f"array of shape {source.shape}; expected {_shape_text(array)}")
+    return _frozen_copy(source, array.dtype)
+
+
+@dataclass_transform(eq_default=False, frozen_default=True)
+def message(cls: type[T]) -> type[T]:
+    """A frozen, slotted dataclass whose array fields are sealed; refuses wrong shapes."""
+    return _message(cls, _seal_strictly)
+
+
+@dataclass_transform(eq_default=False, frozen_default=True)
+def command(cls: type[T]) -> type[T]:
+    """A message that can be built from anything, however wrong: the gate judges, not the
+    constructor, so that every bad command gets an ack with its reason.
+    """
+    return _message(cls, _seal_if_numeric)
+
+
+def array_fields(cls: type) -> dict[str, Array]:
+    """The array fields of a message type, in order of declaration."""
+    found: dict[str, Array] = {}
+    for name, hint in get_type_hints(cls, include_extras=True).items():
+        if get_origin(hint) is Annotated:
+            found[name] = next(extra for extra in get_args(hint) if isinstance(extra, Array))
+    return found
+
+
+def is_lenient(cls: type) -> bool:
+    """Whether a message type takes arrays of any shape, as commands do."""
+    return getattr(cls, "__ghost_lenient__", False)
+
+
+def _message(cls: type[T], sealer: Callable[[Any, Array], Any]) -> type[T]:
+    arrays = tuple(array_fields(cls).items())
+    mappings = tuple(
+        name for name, hint in get_type_hints(cls).items() if get_origin(hint) is Mapping
+    )
+    set_field = object.__setattr__
+
+    def __post_init__(self: T) -> None:  # noqa: N807 - dataclass calls it by this name
+        for name, array in arrays:
+            try:
+                set_field(self, name, sealer(getattr(self, name), array))
+            except (MessageError, TypeError, ValueError) as error:
+                raise MessageError(f"{cls.__name__}.{name}: {error}") from None
+        for name in mappings:
+            mapping = getattr(self, name)
+            if mapping.__class__ is not FrozenMap:
+                set_field(self, name, FrozenMap(mapping))
+
+    if arrays or mappings:
+        cls.__post_init__ = __post_init__  # type: ignore[attr-defined]  # added, not overridden
+    cls.__ghost_lenient__ = sealer is _seal_if_numeric  # type: ignore[attr-defined]  # same
+    made = dataclass(frozen=True, slots=True, eq=False)(cls)
+    made.__eq__ = _equal  # type: ignore[method-assign]  # bitwise on arrays
+    made.__hash__ = None  # type: ignore[assignment]  # equal by content, so not by identity
+    return made
+
+
+def _equal(self: Any, other: object) -> bool:
+    """Equal when every field is, arrays bit for bit (so NaN equals the same NaN)."""
+    return other.__class__ is self.__class__ and all(
+        _same(getattr(self, field.name), getattr(other, field.name)) for field in fields(self)
+    )
+
+
+def _same(ours: Any, theirs: Any) -> bool:
+    if isinstance(ours, np.ndarray) and isinstance(theirs, np.ndarray):
+        return (
+            ours.dtype == theirs.dtype
+            and ours.shape == theirs.shape
+            and ours.tobytes() == theirs.tobytes()
+        )
+    if isinstance(ours, float) and isinstance(theirs, float):
+        return ours.hex() == theirs.hex()
+    return bool(ours.__class__ is theirs.__class__ and ours == theirs)
+
+
+def _seal_strictly(value: Any, array: Array) -> NDArray[Any]:
+    return seal(value, array)
+
+
+def _seal_if_numeric(value: Any, array: Array) -> Any:
+    try:
+        source = np.asarray(value)
+    except (TypeError, ValueError):
+        return repr(value)
+    if source.dtype.kind not in "fiu":
+        return repr(value)
+    with np.errstate(all="ignore"):
+        return _frozen_copy(source, array.dtype)
+
+
+def _frozen_copy(source: NDArray[Any], dtype: str) -> NDArray[Any]:
+    flat: NDArray[Any] = np.frombuffer(source.astype(dtype, copy=False).tobytes(), dtype)
+    return flat if source.ndim == 1 else flat.reshape(source.shape)
+
+
+def _shape_text(array: Array) -> str:
+    return "(" + ", ".join("n" if size < 0 else str(size) for size in array.shape) + ")"

@@ -1,0 +1,67 @@
+"""The contract between the autonomy stack and whatever flies. Protocols, no base classes."""
+
+from collections.abc import Callable, Mapping
+from typing import Protocol, TypeVar
+
+from ghost.core.clock import Clock
+from ghost.hal.capabilities import ActuatorSpec, Capabilities, SensorSpec
+from ghost.hal.commands import Command, CommandAck
+from ghost.hal.samples import GroundTruth, Sample
+from ghost.hal.scenario import ScenarioSpec
+
+S_co = TypeVar("S_co", bound=Sample, covariant=True)
+Unsubscribe = Callable[[], None]
+
+
+class SensorProvider(Protocol[S_co]):
+    @property
+    def spec(self) -> SensorSpec: ...
+
+    def poll(self) -> S_co | None:
+        """The newest sample, or None before the first. Broken sensors report health."""
+        ...
+
+    def subscribe(self, callback: Callable[[S_co], None]) -> Unsubscribe: ...
+
+
+class ActuatorSink(Protocol):
+    @property
+    def spec(self) -> ActuatorSpec: ...
+
+    def send(self, command: Command) -> CommandAck:
+        """Always answers; never raises for bad input."""
+        ...
+
+
+class SimulationBackend(Protocol):
+    """A world that can be stepped."""
+
+    @property
+    def capabilities(self) -> Capabilities: ...
+    @property
+    def clock(self) -> Clock: ...
+    @property
+    def sensors(self) -> Mapping[str, SensorProvider[Sample]]: ...
+    @property
+    def actuators(self) -> ActuatorSink: ...
+
+    def reset(self, scenario: ScenarioSpec, seed: int) -> None: ...
+    def step(self, dt_ns: int) -> None: ...
+    def shutdown(self) -> None: ...
+    def ground_truth(self) -> GroundTruth: ...
+
+
+class RuntimeBackend(Protocol):
+    """The real world, which steps by itself."""
+
+    @property
+    def capabilities(self) -> Capabilities: ...
+    @property
+    def clock(self) -> Clock: ...
+    @property
+    def sensors(self) -> Mapping[str, SensorProvider[Sample]]: ...
+    @property
+    def actuators(self) -> ActuatorSink: ...
+
+    def start(self) -> None: ...
+    def stop(self) -> None: ...
