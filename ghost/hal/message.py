@@ -140,7 +140,7 @@ def _message(cls: type[T], sealer: Callable[[Any, Array], Any]) -> type[T]:
 def _equal(self: Any, other: object) -> bool:
     """Equal when every field is, arrays bit for bit (so NaN equals the same NaN)."""
     return other.__class__ is self.__class__ and all(
-        _same(getattr(self, field.name), getattr(other, field.name)) for field in fields(self)
+        _same(getattr(self, field.name), getattr(other, field.name)) for field in fields(type(self))
     )
 
 

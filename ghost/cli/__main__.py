@@ -1,0 +1,5 @@
+import sys
+
+from ghost.cli import main
+
+sys.exit(main())

@@ -1,0 +1,113 @@
+"""`ghost log`: look into, check, repair and take apart flight logs."""
+
+import argparse
+from pathlib import Path
+from typing import Any
+
+from ghost.core.errors import ConfigError
+from ghost.telemetry import (
+    LogReader,
+    channel_sha256,
+    export_csv,
+    file_sha256,
+    log_path,
+    read_manifest,
+    recover,
+)
+from ghost.telemetry.manifest import MANIFEST_NAME
+
+
+def add_parser(commands: Any) -> None:
+    parser = commands.add_parser(
+        "log",
+        help="look into, check, repair and export flight logs",
+        description="Flight logs: MCAP files that Foxglove opens, one per run folder.",
+    )
+    verbs = parser.add_subparsers(title="commands", metavar="COMMAND", required=True)
+    _add(verbs, "info", _info, "what a log holds: channels, counts, times, and its run's manifest")
+    hash_parser = _add(verbs, "hash", _hash, "SHA-256 of the file, or of one channel's messages")
+    hash_parser.add_argument(
+        "--channel",
+        metavar="NAME",
+        help="hash only this channel's times and messages, such as /groundtruth/pose; "
+        "two runs that agree here agree bit for bit on it",
+    )
+    _add(
+        verbs,
+        "recover",
+        _recover,
+        "repair a log that a crash or power cut left unfinished, and say what was lost",
+    )
+    export_parser = _add(verbs, "export", _export, "one CSV file per channel")
+    export_parser.add_argument(
+        "--channel",
+        metavar="NAME",
+        action="append",
+        help="only this channel; may be given again (default: all)",
+    )
+    export_parser.add_argument(
+        "--out",
+        metavar="DIR",
+        type=Path,
+        help="where the CSV files go (default: a folder csv beside the log)",
+    )
+
+
+def _add(verbs: Any, name: str, run: Any, about: str) -> argparse.ArgumentParser:
+    parser: argparse.ArgumentParser = verbs.add_parser(
+        name, help=about, description=about[0].upper() + about[1:] + "."
+    )
+    parser.add_argument("path", metavar="RUN", type=Path, help="a run folder or an .mcap file")
+    parser.set_defaults(run=run)
+    return parser
+
+
+def _info(options: argparse.Namespace) -> int:
+    reader = LogReader(options.path)
+    if (reader.path.parent / MANIFEST_NAME).exists():
+        manifest = read_manifest(reader.path.parent)
+        print(f"run        {manifest.run_id} ({manifest.log.status})")
+        print(f"robot      {manifest.robot}")
+        print(f"scenario   {manifest.scenario}, seed {manifest.seed}")
+        print(f"reproduce  {manifest.reproduce}")
+        actual = file_sha256(reader.path)
+        if manifest.log.sha256 != actual:
+            raise ConfigError(
+                f"{reader.path} is not the log its manifest describes: sha256 is {actual}, "
+                f"expected {manifest.log.sha256}"
+            )
+    count = sum(channel.count for channel in reader.channels.values())
+    seconds = (reader.end_ns - reader.start_ns) / 1e9
+    print(f"messages   {count} in {seconds:.3f} s, {reader.path.stat().st_size} bytes")
+    width = max((len(name) for name in reader.channels), default=0)
+    for channel in reader.channels.values():
+        source = f"  (from {channel.derived_from})" if channel.derived_from else ""
+        print(f"  {channel.name:<{width}}  {channel.count:>8}  {channel.schema}{source}")
+    return 0
+
+
+def _hash(options: argparse.Namespace) -> int:
+    if options.channel is None:
+        print(file_sha256(log_path(options.path)))
+    else:
+        print(channel_sha256(LogReader(options.path), options.channel))
+    return 0
+
+
+def _recover(options: argparse.Namespace) -> int:
+    found = recover(options.path)
+    print(f"recovered  {found.messages} messages on {len(found.channels)} channels")
+    if found.end_ns is not None and found.start_ns is not None:
+        print(f"time       {found.start_ns / 1e9:.3f} to {found.end_ns / 1e9:.3f} s")
+    print(f"lost       {found.lost}")
+    if found.kept_as is not None:
+        print(f"log        {found.path} (the damaged one is kept as {found.kept_as.name})")
+    return 0
+
+
+def _export(options: argparse.Namespace) -> int:
+    reader = LogReader(options.path)
+    folder = options.out or reader.path.parent / "csv"
+    for channel, path in export_csv(reader, folder, options.channel).items():
+        print(f"{channel}  {path}")
+    return 0
