@@ -150,7 +150,7 @@ def limit_tilt(quaternion: ArrayLike, max_tilt_rad: float) -> FloatArray:
     attitude = normalize(_lone(quaternion))
     if tilt_of(attitude) <= max_tilt_rad:
         return np.array(quaternion, dtype=np.float64)
-    w, x, y, z = attitude.tolist()
+    w, _, _, z = attitude.tolist()
     heading = math.sqrt(w * w + z * z)
     twist = np.array([w / heading, 0.0, 0.0, z / heading] if heading > 0.0 else [1.0, 0, 0, 0])
     _, swing_x, swing_y, _ = multiply(attitude, conjugate(twist)).tolist()

@@ -4,7 +4,7 @@ from dataclasses import dataclass
 from enum import IntEnum
 
 from ghost.core.channels import Channel
-from ghost.core.errors import ConfigError
+from ghost.core.errors import ChannelError, ConfigError
 from ghost.hal.commands import CommandLevel
 from ghost.hal.samples import (
     BarometerSample,
@@ -64,10 +64,18 @@ class SensorSpec:
     frame_id: str = "body"
 
     def __post_init__(self) -> None:
-        if self.period_ns <= 0:
-            raise ConfigError(f"sensor {self.name}: period_ns is {self.period_ns}; needs above 0")
-        if self.latency_ns < 0:
-            raise ConfigError(f"sensor {self.name}: latency_ns is {self.latency_ns}; needs 0 or up")
+        try:
+            _ = self.channel
+        except ChannelError as error:
+            raise ConfigError(f"sensor {self.name!r}: {error}") from None
+        if type(self.period_ns) is not int or self.period_ns <= 0:
+            raise ConfigError(
+                f"sensor {self.name}: period_ns is {self.period_ns}; needs int above 0"
+            )
+        if type(self.latency_ns) is not int or self.latency_ns < 0:
+            raise ConfigError(
+                f"sensor {self.name}: latency_ns is {self.latency_ns}; needs int >= 0"
+            )
 
     @property
     def channel(self) -> Channel[object]:
@@ -86,8 +94,11 @@ class ActuatorSpec:
     max_distance_m: float = 100_000.0
 
     def __post_init__(self) -> None:
-        if self.rotor_count < 1:
+        if type(self.rotor_count) is not int or self.rotor_count < 1:
             raise ConfigError(f"rotor_count is {self.rotor_count}; a vehicle has at least 1")
+        for key in ("max_rate_rps", "max_speed_mps", "max_acceleration_mps2", "max_distance_m"):
+            if not getattr(self, key) > 0:
+                raise ConfigError(f"{key} is {getattr(self, key)}; expected above 0")
 
 
 @dataclass(frozen=True, slots=True)

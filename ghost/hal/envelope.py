@@ -4,12 +4,9 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from ghost.core.errors import ConfigError
-from ghost.hal.message import Array, seal
 
-_POLYGON = Array("<f8", (-1, 2))
 Point = tuple[float, float]
 
 
@@ -17,7 +14,8 @@ Point = tuple[float, float]
 class SafetyEnvelope:
     """Refused: outside the fence or the altitude band. Saturated: too fast, too steep, too quick.
 
-    The fence is a polygon in ENU metres (east, north), either way round, or None for none.
+    The fence is a polygon in ENU metres (east, north), either way round, or None for none;
+    whatever it was given as, it is kept as a tuple of corners.
     """
 
     geofence_enu_m: Any = None
@@ -38,16 +36,17 @@ class SafetyEnvelope:
             raise ConfigError(
                 f"altitude band {self.min_altitude_m} to {self.max_altitude_m} m is empty"
             )
-        for key in (
-            "max_speed_mps",
-            "max_climb_mps",
-            "max_tilt_rad",
-            "max_rate_rps",
-            "max_command_age_ns",
-            "command_timeout_ns",
-        ):
+        for key in ("max_speed_mps", "max_climb_mps", "max_tilt_rad", "max_rate_rps"):
             if not getattr(self, key) > 0:
                 raise ConfigError(f"{key} is {getattr(self, key)}; expected above 0")
+        for key, least in (
+            ("max_command_age_ns", 1),
+            ("command_timeout_ns", 1),
+            ("lookahead_ns", 0),
+        ):
+            value = getattr(self, key)
+            if type(value) is not int or value < least:
+                raise ConfigError(f"{key} is {value}; expected an int of {least} or more")
 
     def in_altitude_band(self, altitude_m: float) -> bool:
         return self.min_altitude_m <= altitude_m <= self.max_altitude_m
@@ -56,22 +55,27 @@ class SafetyEnvelope:
         """How far a point lies outside the fence; 0.0 inside, on the edge, or without a fence."""
         if self.geofence_enu_m is None:
             return 0.0
-        corners: list[Point] = [(corner[0], corner[1]) for corner in self.geofence_enu_m.tolist()]
+        corners: tuple[Point, ...] = self.geofence_enu_m
         edges = list(zip(corners, corners[1:] + corners[:1], strict=True))
         nearest = min(_distance(east_m, north_m, start, end) for start, end in edges)
         crossings = sum(_crosses(east_m, north_m, start, end) for start, end in edges)
         return 0.0 if crossings % 2 else nearest
 
 
-def _checked_polygon(corners: Any) -> NDArray[np.float64]:
-    polygon = seal(corners, _POLYGON)
+def _checked_polygon(corners: Any) -> tuple[Point, ...]:
+    try:
+        polygon = np.asarray(corners, dtype=np.float64)
+    except (OverflowError, TypeError, ValueError):
+        raise ConfigError(f"geofence {corners!r}; expected corners of (east, north)") from None
+    if polygon.ndim != 2 or polygon.shape[1] != 2:
+        raise ConfigError(f"geofence {polygon.tolist()}; expected corners of (east, north)")
     if len(polygon) < 3 or not np.isfinite(polygon).all():
         raise ConfigError(f"geofence {polygon.tolist()}; expected 3 or more finite corners")
     east, north = polygon[:, 0], polygon[:, 1]
     twice_area = float((east * np.roll(north, -1) - north * np.roll(east, -1)).sum())
     if twice_area == 0.0:
         raise ConfigError(f"geofence {polygon.tolist()} encloses no area")
-    return polygon
+    return tuple((corner[0], corner[1]) for corner in polygon.tolist())
 
 
 def _crosses(east_m: float, north_m: float, start: Point, end: Point) -> bool:
@@ -86,6 +90,9 @@ def _distance(east_m: float, north_m: float, start: Point, end: Point) -> float:
     edge_e, edge_n = end[0] - start[0], end[1] - start[1]
     to_e, to_n = east_m - start[0], north_m - start[1]
     length2 = edge_e * edge_e + edge_n * edge_n
-    along = 0.0 if length2 == 0.0 else min(1.0, max(0.0, (to_e * edge_e + to_n * edge_n) / length2))
-    off_e, off_n = to_e - along * edge_e, to_n - along * edge_n
+    along = to_e * edge_e + to_n * edge_n
+    if 0.0 < along < length2:
+        # By the cross product: a foot point would be rounded, and put the edge outside itself.
+        return float(abs(edge_e * to_n - edge_n * to_e) / length2**0.5)
+    off_e, off_n = (to_e, to_n) if along <= 0.0 else (east_m - end[0], north_m - end[1])
     return float((off_e * off_e + off_n * off_n) ** 0.5)

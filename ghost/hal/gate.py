@@ -25,7 +25,7 @@ from ghost.hal.commands import (
     VelocityCommand,
 )
 from ghost.hal.envelope import SafetyEnvelope
-from ghost.hal.message import array_fields
+from ghost.hal.message import array_fields, shown
 from ghost.hal.protocols import ActuatorSink
 from ghost.hal.saturation import saturate
 
@@ -125,12 +125,13 @@ class EnvelopeGate:
         applied = saturate(command, self._envelope)
         try:
             answer = self._sink.send(applied)
+            accepted = answer.accepted
         except Exception as error:  # noqa: BLE001 - a sink that raises must not take the loop down
             detail = f"{type(error).__name__}: {error}"
             return _ack(
                 command, now_ns, AckStatus.REJECTED, RejectReason.SINK_FAILED, detail, applied=None
             )
-        if not answer.accepted:
+        if not accepted:
             return answer
         self._last_accepted_ns = now_ns
         self._last_stamp_ns, self._last_sequence = command.stamp_ns, command.sequence
@@ -221,18 +222,21 @@ def _malformed(command: Any, spec: ActuatorSpec) -> Refusal | None:
     for name in ("stamp_ns", "sequence"):
         value = getattr(command, name)
         if type(value) is not int or not 0 <= value <= _INT64_MAX:
-            return RejectReason.MALFORMED, f"{name} is {value!r}; expected an int of 0 to 2**63 - 1"
+            return (
+                RejectReason.MALFORMED,
+                f"{name} is {shown(value)}; expected an int of 0 to 2**63 - 1",
+            )
     for name, array in arrays.items():
         value = getattr(command, name)
         if not isinstance(value, np.ndarray):
-            return RejectReason.MALFORMED, f"{name} is {value!r:.80}; expected numbers"
+            return RejectReason.MALFORMED, f"{name} is {shown(value)}; expected numbers"
         expected = (spec.rotor_count,) if array.shape == (-1,) else array.shape
         if value.shape != expected:
             return RejectReason.MALFORMED, f"{name} has shape {value.shape}; expected {expected}"
     for name in _SCALARS[type(command)]:
         value = getattr(command, name)
         if not isinstance(value, int | float) or isinstance(value, bool):
-            return RejectReason.MALFORMED, f"{name} is {value!r:.80}; expected a number"
+            return RejectReason.MALFORMED, f"{name} is {shown(value)}; expected a number"
     return None
 
 
@@ -244,7 +248,7 @@ def _not_finite(command: Command) -> Refusal | None:
     for name in _SCALARS[type(command)]:
         value = getattr(command, name)
         if not abs(value) <= 1.7976931348623157e308:
-            return RejectReason.NOT_FINITE, f"{name} is {value!r:.80}"
+            return RejectReason.NOT_FINITE, f"{name} is {shown(value)}"
     return None
 
 
@@ -261,14 +265,18 @@ def _out_of_range(command: Command, spec: ActuatorSpec) -> Refusal | None:
     for name in (*_ARRAYS[type(command)], *_SCALARS[type(command)]):
         value = getattr(command, name)
         if name == "attitude":
-            norm = float(np.sqrt((value * value).sum()))
+            with np.errstate(over="ignore", under="ignore"):
+                norm = float(np.sqrt((value * value).sum()))
             if not abs(norm - 1.0) <= 1e-3:
                 return RejectReason.OUT_OF_RANGE, f"attitude has norm {norm:.6g}; expected 1"
         elif name in limits:
             low, high = limits[name]
             if np.any(value < low) or np.any(value > high):
-                shown = value.tolist() if isinstance(value, np.ndarray) else value
-                return RejectReason.OUT_OF_RANGE, f"{name} is {shown}; expected {low} to {high}"
+                number = value.tolist() if isinstance(value, np.ndarray) else value
+                return (
+                    RejectReason.OUT_OF_RANGE,
+                    f"{name} is {shown(number)}; expected {low} to {high}",
+                )
     return None
 
 

@@ -6,7 +6,7 @@ from threading import Lock
 from typing import Any
 
 from ghost.core.channels import Channel
-from ghost.core.errors import ConfigError
+from ghost.core.errors import ConfigError, MessageError
 from ghost.events import EVENTS, Bus, Event, EventKind, Severity, Sink
 
 REPORT_PERIOD_NS = 1_000_000_000
@@ -43,6 +43,7 @@ class BufferedSink:
         self._entries: deque[Entry] = deque()
         self._unreported: Counter[str] = Counter()
         self._report_due_ns = -(2**63)
+        self._refused: deque[tuple[str, str]] = deque()
         self.dropped: Counter[str] = Counter()
         self.overflowed = 0
 
@@ -58,19 +59,25 @@ class BufferedSink:
                 self._entries.append(entry)
         if self._unreported and stamp_ns >= self._report_due_ns:
             self._report(stamp_ns)
+        if self._refused:
+            self._report_refused(stamp_ns)
 
     def drain(self) -> int:
         """Give everything buffered to the sink, in order; how many that was."""
         with self._lock:
             entries, self._entries = self._entries, deque()
         for entry in entries:
-            self._sink.write(*entry)
+            try:
+                self._sink.write(*entry)
+            except MessageError as error:
+                self._refused.append((entry[0].name, str(error)))
         return len(entries)
 
     def report(self, now_ns: int) -> None:
-        """Publish what was dropped and not told yet, before the end of a run."""
+        """Publish what was dropped or refused and not told yet, before the end of a run."""
         if self._unreported:
             self._report(now_ns)
+        self._report_refused(now_ns)
 
     def _make_room(self, entry: Entry) -> None:
         is_event = entry[0].message_type is Event
@@ -126,3 +133,19 @@ class BufferedSink:
                 },
             ),
         )
+
+    def _report_refused(self, now_ns: int) -> None:
+        """A message that the sink could not take is told in the bus's thread, as ever."""
+        while self._refused:
+            channel, reason = self._refused.popleft()
+            self._bus.publish(
+                EVENTS,
+                Event(
+                    stamp_ns=now_ns,
+                    severity=Severity.ERROR,
+                    kind=EventKind.SUBSCRIBER_FAILED,
+                    source=self._name,
+                    text=f"{self._name} failed on {channel}: {reason}",
+                    payload={"channel": channel},
+                ),
+            )

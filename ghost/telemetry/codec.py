@@ -7,7 +7,7 @@ import numpy as np
 from google.protobuf.descriptor_pb2 import FileDescriptorSet
 from google.protobuf.message import DecodeError
 
-from ghost.core.errors import LogError
+from ghost.core.errors import LogError, MessageError
 from ghost.hal.message import is_lenient
 from ghost.telemetry.fields import Field, Kind, fields_of
 from ghost.telemetry.foxglove import FORMS
@@ -59,7 +59,12 @@ class Codec:
 
         def encode(message: Any) -> bytes:
             proto = proto_type()
-            fill(message, proto)
+            try:
+                fill(message, proto)
+            except (TypeError, AttributeError, ValueError) as error:
+                raise MessageError(
+                    f"{type(message).__name__} cannot be encoded: {error}"
+                ) from error
             # Protobuf messages concatenate: the fields that Foxglove lacks simply follow.
             encoded: bytes = proto.SerializeToString() + encode_fields(message)
             return encoded

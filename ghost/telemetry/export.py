@@ -7,6 +7,9 @@ from collections.abc import Collection, Iterator
 from pathlib import Path
 from typing import Any
 
+from google.protobuf.message import DecodeError
+
+from ghost.core.errors import LogError
 from ghost.telemetry.codec import protobuf_class_of
 from ghost.telemetry.reader import LogReader
 
@@ -55,7 +58,12 @@ def _rows(reader: LogReader, channel: str) -> Iterator[dict[str, Any]]:
         if protobuf_class is None:
             protobuf_class = protobuf_class_of(raw.schema.data, raw.schema.name)
         row: dict[str, Any] = {"log_time_ns": raw.stamp_ns, "sequence": raw.sequence}
-        _flatten(protobuf_class.FromString(raw.data), "", row)
+        try:
+            _flatten(protobuf_class.FromString(raw.data), "", row)
+        except DecodeError:
+            raise LogError(
+                f"{reader.path}: {channel} holds a message that is not {raw.schema.name}"
+            ) from None
         yield row
 
 

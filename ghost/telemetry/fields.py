@@ -50,23 +50,25 @@ def fields_of(message_type: type, *, skip: tuple[str, ...] = (), first: int = 1)
 
 def _fields(owner: type, name: str, hint: Any, number: int) -> list[Field]:
     if get_origin(hint) is Annotated:
-        array = next(extra for extra in get_args(hint) if isinstance(extra, Array))
-        fixed = -1 not in array.shape and not is_lenient(owner)
-        return [Field(name, name, number, Kind.ARRAY, array=array, fixed_shape=fixed)]
+        array = next((extra for extra in get_args(hint) if isinstance(extra, Array)), None)
+        # The wire carries arrays flat, so that one open side at most can be told from the length.
+        if array is not None and array.dtype in ARRAY_DTYPES and array.shape.count(-1) < 2:
+            fixed = -1 not in array.shape and not is_lenient(owner)
+            return [Field(name, name, number, Kind.ARRAY, array=array, fixed_shape=fixed)]
     if get_origin(hint) in (Union, UnionType):
-        return [
-            Field(
-                name,
-                f"{name}_{_snake(option.__name__)}",
-                number + offset,
-                Kind.MESSAGE,
-                None,
-                option,
-            )
-            for offset, option in enumerate(
-                option for option in get_args(hint) if option is not NoneType
-            )
-        ]
+        options = [option for option in get_args(hint) if option is not NoneType]
+        if all(is_dataclass(option) for option in options):
+            return [
+                Field(
+                    name,
+                    f"{name}_{_snake(option.__name__)}",
+                    number + offset,
+                    Kind.MESSAGE,
+                    None,
+                    option,
+                )
+                for offset, option in enumerate(options)
+            ]
     if get_origin(hint) is Mapping:
         return [Field(name, f"{name}_json", number, Kind.JSON)]
     if isinstance(hint, type):
@@ -80,10 +82,11 @@ def _fields(owner: type, name: str, hint: Any, number: int) -> list[Field]:
             return [Field(name, name, number, _SCALARS[hint])]
     raise MessageError(
         f"{owner.__name__}.{name} is {hint}; a message holds int, float, bool, str, IntEnum, "
-        "arrays of ghost.hal.message, mappings and other messages"
+        "arrays of ghost.hal.message with one open side at most, mappings and other messages"
     )
 
 
+ARRAY_DTYPES = ("<f8", "<f4", "|u1")
 _SCALARS = {bool: Kind.BOOL, int: Kind.INT, float: Kind.FLOAT, str: Kind.TEXT}
 
 

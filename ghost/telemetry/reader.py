@@ -5,11 +5,10 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from mcap.exceptions import McapError
 from mcap.reader import make_reader
 from mcap.records import Channel as McapChannel
 from mcap.records import Message, Schema
-from mcap.stream_reader import CRCValidationError, StreamReader
+from mcap.stream_reader import StreamReader
 
 from ghost.core.channels import Channel
 from ghost.core.errors import LogError
@@ -100,8 +99,8 @@ class LogReader:
         self._refuse_unknown(channels)
         schemas: dict[int, Schema] = {}
         topics: dict[int, McapChannel] = {}
-        try:
-            with self.path.open("rb") as stream:
+        with self.path.open("rb") as stream:
+            try:
                 for record in StreamReader(stream, validate_crcs=True).records:
                     if isinstance(record, Message):
                         topic = topics[record.channel_id]
@@ -118,8 +117,11 @@ class LogReader:
                         schemas[record.id] = record
                     elif isinstance(record, McapChannel):
                         topics[record.id] = record
-        except (McapError, CRCValidationError, KeyError) as error:
-            raise LogError(f"{self.path} is damaged: {error}; try `ghost log recover`") from error
+            except Exception as error:
+                # Any kind: damage makes mcap, struct and the decompressor raise their own.
+                raise LogError(
+                    f"{self.path} is damaged ({_said(error)}); run `ghost log recover`"
+                ) from error
 
     def messages(self, channels: Collection[str] | None = None) -> Iterator[Record]:
         """Typed messages in their original total order. Derived channels hold none."""
@@ -143,11 +145,11 @@ class LogReader:
             yield Record(channel, message, raw.stamp_ns, raw.sequence)
 
     def _read_summary(self) -> dict[str, LogChannel]:
-        try:
-            with self.path.open("rb") as stream:
+        with self.path.open("rb") as stream:
+            try:
                 summary = make_reader(stream).get_summary()
-        except (McapError, CRCValidationError, ValueError, KeyError) as error:
-            raise _unreadable(self.path, error) from error
+            except Exception as error:
+                raise _unreadable(self.path, error) from error
         if summary is None or summary.statistics is None:
             raise LogError(f"{self.path} was cut off before its end; run `ghost log recover`")
         self.start_ns = summary.statistics.message_start_time
@@ -192,4 +194,4 @@ def _unreadable(path: Path, error: Exception) -> LogError:
 
 
 def _said(error: Exception) -> str:
-    return str(error) or type(error).__name__
+    return " ".join(str(error).split()) or type(error).__name__

@@ -3,9 +3,11 @@
 import struct
 from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
+from itertools import chain
 from pathlib import Path
 from typing import IO
 
+from mcap.reader import make_reader
 from mcap.records import Channel as McapChannel
 from mcap.records import Chunk, McapRecord, Message, Schema
 from mcap.stream_reader import StreamReader, breakup_chunk
@@ -56,18 +58,25 @@ class Recovery:
 def recover(path: Path | str) -> Recovery:
     """Repair the log at path in place. The damaged file stays beside it under another name."""
     path = log_path(path)
+    # Read first: a manifest that can't be completed stops the repair before it changes anything.
+    has_manifest = (path.parent / MANIFEST_NAME).exists()
+    manifest = read_manifest(path.parent) if has_manifest else None
     found = Recovery(path)
     repaired = path.with_suffix(".repaired")
-    with path.open("rb") as damaged, repaired.open("wb") as output:
-        _copy(damaged, output, found)
-    if found.was_whole and not found.damaged_chunks:
+    try:
+        with path.open("rb") as damaged, repaired.open("wb") as output:
+            _copy(damaged, output, found)
+    except BaseException:
+        repaired.unlink(missing_ok=True)
+        raise
+    is_intact = found.was_whole and not found.damaged_chunks
+    if is_intact:
         repaired.unlink()
-        return found
-    found.kept_as = _unused(path.with_suffix(".damaged.mcap"))
-    path.rename(found.kept_as)
-    repaired.rename(path)
-    if (path.parent / MANIFEST_NAME).exists():
-        manifest = read_manifest(path.parent)
+    else:
+        found.kept_as = _unused(path.with_suffix(".damaged.mcap"))
+        path.rename(found.kept_as)
+        repaired.rename(path)
+    if manifest is not None and not (is_intact and manifest.log.status != "recording"):
         log = finished_log(path, "recovered", found.channels, found.start_ns, found.end_ns)
         write_manifest(replace(manifest, log=log), path.parent)
     return found
@@ -80,7 +89,7 @@ def _copy(damaged: IO[bytes], output: IO[bytes], found: Recovery) -> None:
     channels: dict[int, int] = {}
     topics: dict[int, str] = {}
     schema_names: dict[int, str] = {}
-    for record in _records(damaged, found):
+    for record in chain(_summary(damaged), _records(damaged, found)):
         if isinstance(record, Schema) and record.id not in schemas:
             schemas[record.id] = writer.register_schema(record.name, record.encoding, record.data)
             schema_names[record.id] = record.name
@@ -106,6 +115,18 @@ def _copy(damaged: IO[bytes], output: IO[bytes], found: Recovery) -> None:
             found.start_ns = record.log_time if found.start_ns is None else found.start_ns
             found.end_ns = record.log_time
     writer.finish()  # type: ignore[no-untyped-call]  # mcap leaves it untyped
+
+
+def _summary(damaged: IO[bytes]) -> list[McapRecord]:
+    """Schemas and channels as the end of a log repeats them: a damaged chunk may have held the
+    only other copy, and every later chunk needs them.
+    """
+    try:
+        summary = make_reader(damaged).get_summary()
+    except Exception:  # noqa: BLE001 - a log that was cut off has none, and needs none
+        summary = None
+    damaged.seek(0)
+    return [] if summary is None else [*summary.schemas.values(), *summary.channels.values()]
 
 
 def _records(damaged: IO[bytes], found: Recovery) -> Iterator[McapRecord]:

@@ -13,6 +13,7 @@ from operator import attrgetter
 from typing import Any
 
 from ghost.core.errors import MessageError
+from ghost.hal.message import NO_EXTENSIONS
 from ghost.telemetry.fields import Field, Kind, fields_of
 
 Encoder = Callable[[Any], bytes]
@@ -98,7 +99,9 @@ def _variable(field: Field) -> Encoder:
     if field.kind is Kind.TEXT:
         return lambda value: framed(value.encode()) if value else b""
     if field.kind is Kind.JSON:
-        return lambda value: framed(to_json(value).encode()) if value else b""
+        return lambda value: (
+            b"" if value is NO_EXTENSIONS or not value else framed(to_json(value).encode())
+        )
     if field.kind is Kind.ARRAY:
         return lambda value: framed(value.tobytes()) if value.size else b""
     inner_type = field.type

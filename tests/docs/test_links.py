@@ -24,7 +24,7 @@ def test_relative_links_lead_to_files(page: Path) -> None:
     assert missing == []
 
 
-def test_a_page_without_links_would_not_go_unnoticed() -> None:
+def test_links_images_and_references_are_found_and_code_is_not() -> None:
     text = '![a](b.svg) [c](d.md#e) `[x](y)` <img src="f.png">\n```\n[g](h)\n```\n[i]: j.md\n'
     assert _targets(text) == ["b.svg", "d.md#e", "f.png", "j.md"]
 

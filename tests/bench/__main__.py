@@ -1,0 +1,25 @@
+"""`make bench`: what Ghost's parts cost beside their peers, all measured in this one run.
+
+`make bench BENCH=--smoke` only shows that every row still runs; its figures mean little.
+"""
+
+import argparse
+from pathlib import Path
+from tempfile import TemporaryDirectory
+
+from tests.bench import bus, log
+from tests.bench.table import print_table
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(prog="make bench", description=__doc__)
+    parser.add_argument("--smoke", action="store_true", help="few repetitions, to see it run")
+    smoke: bool = parser.parse_args().smoke
+    calls = 2_000 if smoke else 200_000
+    print_table("Bus: one publish", bus.rows(calls))
+    print_table("Messages: one IMU sample", log.encoding_rows(calls))
+    with TemporaryDirectory() as folder:
+        print_table("Flight log: one IMU sample, bus to file", log.rows(calls, Path(folder)))
+
+
+main()
