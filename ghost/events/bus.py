@@ -54,17 +54,17 @@ class Bus:
         "_busy",
         "_critical",
         "_handling_critical",
-        "_now_ns",
         "_pending",
         "_safety",
         "_sequence",
         "_sinks",
         "_thread",
         "_topics",
+        "now_ns",
     )
 
     def __init__(self, clock: Clock) -> None:
-        self._now_ns = clock.now_ns
+        self.now_ns = clock.now_ns
         self._thread = get_ident()
         self._sequence = 0
         self._busy = False
@@ -113,7 +113,7 @@ class Bus:
             raise BusError(f"{channel.name} published from another thread; the bus has one thread")
         sequence = self._sequence
         self._sequence = sequence + 1
-        stamp_ns = self._now_ns()
+        stamp_ns = self.now_ns()
         if topic.message_type is Event and message.severity is Severity.CRITICAL:  # type: ignore[attr-defined]  # an Event
             self._alarm(message)  # type: ignore[arg-type]  # an Event, by the check above
         if self._busy:
@@ -175,7 +175,7 @@ class Bus:
         self.publish(
             EVENTS,
             Event(
-                stamp_ns=self._now_ns(),
+                stamp_ns=self.now_ns(),
                 severity=Severity.ERROR,
                 kind=EventKind.SUBSCRIBER_FAILED,
                 source=name,

@@ -106,11 +106,15 @@ def shown(value: object) -> str:
 
 def array_fields(cls: type) -> dict[str, Array]:
     """The array fields of a message type, in order of declaration."""
-    found: dict[str, Array] = {}
-    for name, hint in get_type_hints(cls, include_extras=True).items():
-        if get_origin(hint) is Annotated:
-            found[name] = next(extra for extra in get_args(hint) if isinstance(extra, Array))
-    return found
+    hints = get_type_hints(cls, include_extras=True)
+    found = {name: array_of(hint) for name, hint in hints.items()}
+    return {name: array for name, array in found.items() if array is not None}
+
+
+def array_of(hint: Any) -> Array | None:
+    """How an array field with this type hint looks; None for a field of another kind."""
+    extras = get_args(hint) if get_origin(hint) is Annotated else ()
+    return next((extra for extra in extras if isinstance(extra, Array)), None)
 
 
 def is_lenient(cls: type) -> bool:
@@ -144,10 +148,8 @@ def _message(
                 raise MessageError(f"{cls.__name__}.{name}: {error}") from None
         for name in scalars:
             value = getattr(self, name)
-            if isinstance(value, np.integer):
-                set_field(self, name, int(value))
-            elif isinstance(value, np.floating):
-                set_field(self, name, float(value))
+            if isinstance(value, np.number):
+                set_field(self, name, _plain(value))
         for name in mappings:
             mapping = getattr(self, name)
             if mapping.__class__ is not FrozenMap:
@@ -181,7 +183,15 @@ def _same(ours: Any, theirs: Any) -> bool:
         return ours.keys() == theirs.keys() and all(_same(ours[key], theirs[key]) for key in ours)
     if isinstance(ours, float) and isinstance(theirs, float):
         return ours.hex() == theirs.hex()
+    if isinstance(ours, str) and isinstance(theirs, str):  # a StrEnum is its text
+        return str(ours) == str(theirs)
     return bool(ours.__class__ is theirs.__class__ and ours == theirs)
+
+
+def _plain(value: Any) -> Any:
+    if isinstance(value, np.integer):
+        return int(value)
+    return float(value) if isinstance(value, np.floating) else value
 
 
 def _seal_if_numeric(value: Any, array: Array) -> Any:

@@ -58,7 +58,8 @@ class BackgroundLog:
             )
 
     def close(self) -> None:
-        """Write what is left and the summary. The stream stays open."""
+        """Tell what was dropped, write what is left and the summary. The stream stays open."""
+        self.buffer.report()
         self._stop.set()
         self._thread.join(JOIN_TIMEOUT_S)
         if self._thread.is_alive():

@@ -73,38 +73,32 @@ class BufferedSink:
                 self._refused.append((entry[0].name, str(error)))
         return len(entries)
 
-    def report(self, now_ns: int) -> None:
+    def report(self) -> None:
         """Publish what was dropped or refused and not told yet, before the end of a run."""
+        now_ns = self._bus.now_ns()
         if self._unreported:
             self._report(now_ns)
         self._report_refused(now_ns)
 
     def _make_room(self, entry: Entry) -> None:
-        is_event = entry[0].message_type is Event
-        if self._policy is DropPolicy.DROP_NEWEST and not is_event:
-            self._count_drop(entry)
-            return
-        if self._policy is DropPolicy.DROP_OLDEST:
-            victim = next(
-                (
-                    index
-                    for index, old in enumerate(self._entries)
-                    if old[0].message_type is not Event
-                ),
-                None,
-            )
-            if victim is not None:
-                self._count_drop(self._entries[victim])
-                del self._entries[victim]
-                self._entries.append(entry)
-                return
-            if not is_event:
-                self._count_drop(entry)
-                return
-        self._entries.append(entry)
-        if not is_event:
+        """Find a place in a full buffer. An event always has one, and costs nobody theirs."""
+        if entry[0].message_type is Event:
+            self._entries.append(entry)
+        elif self._policy is DropPolicy.NEVER:
+            self._entries.append(entry)
             self.overflowed += 1
             self._unreported[entry[0].name] += 0
+        elif self._policy is DropPolicy.DROP_NEWEST:
+            self._count_drop(entry)
+        else:
+            self._entries.append(entry)
+            oldest = next(
+                index
+                for index, waiting in enumerate(self._entries)
+                if waiting[0].message_type is not Event
+            )
+            self._count_drop(self._entries[oldest])
+            del self._entries[oldest]
 
     def _count_drop(self, entry: Entry) -> None:
         self.dropped[entry[0].name] += 1

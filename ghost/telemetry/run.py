@@ -54,10 +54,10 @@ class RunRecorder:
         """Finish log and manifest. A second close changes nothing."""
         if self._stream.closed:
             return self.manifest
-        self._bus.detach("log")
         try:
-            self._sink.close()
+            self._sink.close()  # still attached: what it has to say at the end is logged too
         finally:
+            self._bus.detach("log")
             self._stream.close()
         writer = self._sink.writer if isinstance(self._sink, BackgroundLog) else self._sink
         self.manifest = replace(

@@ -248,6 +248,7 @@ def test_sigkill_loses_less_than_a_second(
     time.sleep(random.Random(seed).uniform(1.2, 1.8))  # noqa: S311 - a moment, not a secret
     flight.send_signal(signal.SIGKILL)
     printed = (first + flight.stdout.read()).splitlines(keepends=True)
+    flight.stdout.close()
     assert flight.wait(DEADLINE_S) == -signal.SIGKILL
     last_ns = int([line for line in printed if line.endswith("\n")][-1])
     assert read_manifest(folder).log.status == "recording"

@@ -67,7 +67,7 @@ def values(hint: Any) -> st.SearchStrategy[Any]:
 
 def messages(kind: type) -> st.SearchStrategy[Any]:
     hints = get_type_hints(kind, include_extras=True)
-    return st.builds(kind, **{entry.name: values(hints[entry.name]) for entry in fields(kind)})  # type: ignore[arg-type]  # message types are dataclasses
+    return st.builds(kind, **{entry.name: values(hints[entry.name]) for entry in fields(kind)})
 
 
 @pytest.mark.parametrize("kind", MESSAGE_TYPES, ids=lambda kind: kind.__name__)
