@@ -15,6 +15,7 @@ from ghost.telemetry import (
     recover,
 )
 from ghost.telemetry.manifest import MANIFEST_NAME
+from ghost.telemetry.reader import LOG_NAME
 
 
 def add_parser(commands: Any) -> None:
@@ -64,18 +65,23 @@ def _add(verbs: Any, name: str, run: Any, about: str) -> argparse.ArgumentParser
 
 def _info(options: argparse.Namespace) -> int:
     reader = LogReader(options.path)
-    if (reader.path.parent / MANIFEST_NAME).exists():
+    if reader.path.name == LOG_NAME and (reader.path.parent / MANIFEST_NAME).exists():
         manifest = read_manifest(reader.path.parent)
-        print(f"run        {manifest.run_id} ({manifest.log.status})")
-        print(f"robot      {manifest.robot}")
-        print(f"scenario   {manifest.scenario}, seed {manifest.seed}")
-        print(f"reproduce  {manifest.reproduce}")
+        if manifest.log.sha256 is None:
+            raise ConfigError(
+                f"{reader.path} is whole, but its manifest says {manifest.log.status}; "
+                "run `ghost log recover`"
+            )
         actual = file_sha256(reader.path)
         if manifest.log.sha256 != actual:
             raise ConfigError(
                 f"{reader.path} is not the log its manifest describes: sha256 is {actual}, "
                 f"expected {manifest.log.sha256}"
             )
+        print(f"run        {manifest.run_id} ({manifest.log.status})")
+        print(f"robot      {manifest.robot}")
+        print(f"scenario   {manifest.scenario}, seed {manifest.seed}")
+        print(f"reproduce  {manifest.reproduce}")
     count = sum(channel.count for channel in reader.channels.values())
     seconds = (reader.end_ns - reader.start_ns) / 1e9
     print(f"messages   {count} in {seconds:.3f} s, {reader.path.stat().st_size} bytes")

@@ -54,6 +54,7 @@ class Bus:
         "_busy",
         "_critical",
         "_handling_critical",
+        "_interrupted",
         "_pending",
         "_safety",
         "_sequence",
@@ -68,12 +69,13 @@ class Bus:
         self._thread = get_ident()
         self._sequence = 0
         self._busy = False
+        self._interrupted = False  # by a KeyboardInterrupt or the like; busy until the next publish
         self._topics: dict[str, _Topic] = {}
         self._sinks: list[tuple[str, Sink]] = []
         self._pending: deque[tuple[_Topic, Any, int, int]] = deque()
-        self._safety: Handler[Event] | None = None
+        self._safety: Handler[Event] = _unguarded
         self._handling_critical = False
-        self._critical: deque[Event] = deque()
+        self._critical: deque[tuple[_Topic, Event, int]] = deque()
         self._topic(EVENTS)
 
     def subscribe(self, channel: Channel[M], handler: Handler[M], *, name: str) -> Subscription:
@@ -98,7 +100,7 @@ class Bus:
 
     def guard(self, handler: Handler[Event]) -> None:
         """Make handler the safety subscriber: it gets CRITICAL events inside the publish call."""
-        if self._safety is not None:
+        if self._safety is not _unguarded:
             raise BusError("there is a safety subscriber already; a bus has one")
         self._safety = handler
 
@@ -114,18 +116,45 @@ class Bus:
         sequence = self._sequence
         self._sequence = sequence + 1
         stamp_ns = self.now_ns()
-        if topic.message_type is Event and message.severity is Severity.CRITICAL:  # type: ignore[attr-defined]  # an Event
-            self._alarm(message)  # type: ignore[arg-type]  # an Event, by the check above
+        if topic.message_type is Event and message.severity == Severity.CRITICAL:  # type: ignore[attr-defined]  # an Event
+            self._publish_critical(topic, message, stamp_ns, sequence)
+            return
         if self._busy:
             self._pending.append((topic, message, stamp_ns, sequence))
+            if self._interrupted:
+                self._drain()
             return
         self._busy = True
         try:
             self._deliver(topic, message, stamp_ns, sequence)
             while self._pending:
                 self._deliver(*self._pending.popleft())
-        finally:
-            self._busy = False
+        except BaseException:
+            self._interrupted = True
+            raise
+        self._busy = False
+
+    def _publish_critical(self, topic: "_Topic", event: Any, stamp_ns: int, sequence: int) -> None:
+        """Queue event, so that it precedes what its handling publishes, and handle it now."""
+        self._pending.append((topic, event, stamp_ns, sequence))
+        self._critical.append((topic, event, sequence))
+        if self._busy and not self._interrupted:
+            self._alarm()
+        else:
+            self._drain()
+
+    def _drain(self) -> None:
+        """Handle and deliver what waits, what an interrupt such as Ctrl-C left over included."""
+        self._busy = True
+        self._interrupted = False
+        try:
+            self._alarm()
+            while self._pending:
+                self._deliver(*self._pending.popleft())
+        except BaseException:
+            self._interrupted = True
+            raise
+        self._busy = False
 
     def _deliver(self, topic: "_Topic", message: Any, stamp_ns: int, sequence: int) -> None:
         for name, sink in self._sinks:
@@ -133,7 +162,7 @@ class Bus:
                 sink.write(topic.channel, message, stamp_ns, sequence)
             except Exception as error:  # noqa: BLE001 - reported below
                 self._report(error, name, topic, message, sequence)
-        if message.__class__ is Event and message.payload.get("reports_report"):
+        if message.__class__ is Event and _reports_report(message):
             return
         for subscription in topic.subscriptions:
             if subscription.active:
@@ -142,21 +171,18 @@ class Bus:
                 except Exception as error:  # noqa: BLE001 - reported below
                     self._report(error, subscription.name, topic, message, sequence)
 
-    def _alarm(self, event: Event) -> None:
-        """Hand event to the safety subscriber now; one raised meanwhile follows, not nested."""
-        self._critical.append(event)
-        if self._handling_critical or self._safety is None:
-            if self._safety is None:
-                self._critical.clear()
+    def _alarm(self) -> None:
+        """Hand alarms to the safety subscriber; one raised meanwhile follows, not nested."""
+        if self._handling_critical:
             return
         self._handling_critical = True
         try:
             while self._critical:
-                alarm = self._critical.popleft()
+                topic, event, sequence = self._critical.popleft()
                 try:
-                    self._safety(alarm)
+                    self._safety(event)
                 except Exception as error:  # noqa: BLE001 - reported below
-                    self._report(error, "safety", self._topics[EVENTS.name], alarm, self._sequence)
+                    self._report(error, "safety", topic, event, sequence)
         finally:
             self._handling_critical = False
 
@@ -168,7 +194,7 @@ class Bus:
         """
         reports_report = False
         if message.__class__ is Event and message.kind == EventKind.SUBSCRIBER_FAILED:
-            if message.payload.get("reports_report"):
+            if _reports_report(message):
                 logging.getLogger(__name__).error("%s failed on a report", name, exc_info=error)
                 return
             reports_report = True
@@ -179,7 +205,7 @@ class Bus:
                 severity=Severity.ERROR,
                 kind=EventKind.SUBSCRIBER_FAILED,
                 source=name,
-                text=f"{name} failed on {topic.channel.name}: {type(error).__name__}: {error}",
+                text=f"{name} failed on {topic.channel.name}: {_words(error)}",
                 payload={
                     "channel": topic.channel.name,
                     "sequence": sequence,
@@ -208,6 +234,21 @@ class _Topic:
         self.channel = channel
         self.message_type = channel.message_type
         self.subscriptions: list[Subscription] = []
+
+
+def _unguarded(_: Event) -> None:
+    pass
+
+
+def _reports_report(event: Event) -> bool:
+    return event.kind == EventKind.SUBSCRIBER_FAILED and bool(event.payload.get("reports_report"))
+
+
+def _words(error: Exception) -> str:
+    try:
+        return f"{type(error).__name__}: {error}"
+    except Exception:  # noqa: BLE001 - a foreign __str__ may raise anything
+        return type(error).__name__
 
 
 def _frames(error: Exception) -> list[str]:

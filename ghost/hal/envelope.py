@@ -9,6 +9,9 @@ from ghost.core.errors import ConfigError
 
 Point = tuple[float, float]
 
+_ON_EDGE_M = 1e-9
+"""Nearer than this is on the edge: more than rounding, up to 1000 km out, and less than matters."""
+
 
 @dataclass(frozen=True, slots=True)
 class SafetyEnvelope:
@@ -59,7 +62,7 @@ class SafetyEnvelope:
         edges = list(zip(corners, corners[1:] + corners[:1], strict=True))
         nearest = min(_distance(east_m, north_m, start, end) for start, end in edges)
         crossings = sum(_crosses(east_m, north_m, start, end) for start, end in edges)
-        return 0.0 if crossings % 2 else nearest
+        return 0.0 if crossings % 2 or nearest < _ON_EDGE_M else nearest
 
 
 def _checked_polygon(corners: Any) -> tuple[Point, ...]:
@@ -92,7 +95,6 @@ def _distance(east_m: float, north_m: float, start: Point, end: Point) -> float:
     length2 = edge_e * edge_e + edge_n * edge_n
     along = to_e * edge_e + to_n * edge_n
     if 0.0 < along < length2:
-        # By the cross product: a foot point would be rounded, and put the edge outside itself.
         return float(abs(edge_e * to_n - edge_n * to_e) / length2**0.5)
     off_e, off_n = (to_e, to_n) if along <= 0.0 else (east_m - end[0], north_m - end[1])
     return float((off_e * off_e + off_n * off_n) ** 0.5)

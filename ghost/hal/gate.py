@@ -123,15 +123,12 @@ class EnvelopeGate:
         if refusal is not None:
             return _ack(command, now_ns, AckStatus.REJECTED, *refusal, applied=None)
         applied = saturate(command, self._envelope)
-        try:
-            answer = self._sink.send(applied)
-            accepted = answer.accepted
-        except Exception as error:  # noqa: BLE001 - a sink that raises must not take the loop down
-            detail = f"{type(error).__name__}: {error}"
+        answer, failure = self._answer(applied)
+        if answer is None:
             return _ack(
-                command, now_ns, AckStatus.REJECTED, RejectReason.SINK_FAILED, detail, applied=None
+                command, now_ns, AckStatus.REJECTED, RejectReason.SINK_FAILED, failure, applied=None
             )
-        if not accepted:
+        if not answer.accepted:
             return answer
         self._last_accepted_ns = now_ns
         self._last_stamp_ns, self._last_sequence = command.stamp_ns, command.sequence
@@ -144,6 +141,16 @@ class EnvelopeGate:
             answer.detail,
             applied=answer.applied if answer.applied is not None else applied,
         )
+
+    def _answer(self, command: Command) -> tuple[CommandAck | None, str]:
+        """The sink's answer, or None and why there is none."""
+        try:
+            answer: object = self._sink.send(command)
+        except Exception as error:  # noqa: BLE001 - a sink that raises must not take the loop down
+            return None, _told(error)
+        if type(answer) is not CommandAck:
+            return None, f"the sink answered {shown(answer)}; expected a CommandAck"
+        return answer, ""
 
     def _refusal(self, command: Command, now_ns: int) -> Refusal | None:
         return (
@@ -189,13 +196,23 @@ class EnvelopeGate:
         if isinstance(command, PositionCommand | TrajectoryCommand):
             return self._outside(command.position_enu_m.tolist(), None)
         if isinstance(command, VelocityCommand):
-            here = self._position()
-            if here is None:
-                return None
-            seconds = self._envelope.lookahead_ns / 1e9
-            velocity = saturate(command, self._envelope).velocity_enu_mps
-            return self._outside((here + velocity * seconds).tolist(), here.tolist())
+            return self._leads_outside(command)
         return None
+
+    def _leads_outside(self, command: VelocityCommand) -> Refusal | None:
+        """A source that says None doesn't know; one that fails must not lift the fence."""
+        try:
+            here = self._position()
+            usable = here is None or _is_finite_vector3(here)
+        except Exception as error:  # noqa: BLE001 - nor may it take the loop down
+            return RejectReason.GEOFENCE, f"no position to judge from: {_told(error)}"
+        if not usable:
+            return RejectReason.GEOFENCE, f"position is {shown(here)}; expected 3 finite numbers"
+        if here is None:
+            return None
+        seconds = self._envelope.lookahead_ns / 1e9
+        velocity = saturate(command, self._envelope).velocity_enu_mps
+        return self._outside((here + velocity * seconds).tolist(), here.tolist())
 
     def _outside(self, target_m: list[float], here_m: list[float] | None) -> Refusal | None:
         """Refuse a target outside, unless it leads back: nearer to the inside than here."""
@@ -215,27 +232,33 @@ class EnvelopeGate:
         self._last_accepted_ns = self._last_stamp_ns = self._last_sequence = -1
 
 
+def _is_command(command: object) -> bool:
+    """By identity: a foreign class may not even be hashable."""
+    return any(type(command) is kind for kind in LEVELS)
+
+
 def _malformed(command: Any, spec: ActuatorSpec) -> Refusal | None:
-    arrays = _ARRAYS.get(type(command))
-    if arrays is None:
+    if not _is_command(command):
         return RejectReason.MALFORMED, f"{type(command).__name__} is not a command"
+    # A command that was never initialised lacks its fields; None is no good for any of them.
     for name in ("stamp_ns", "sequence"):
-        value = getattr(command, name)
+        value = getattr(command, name, None)
         if type(value) is not int or not 0 <= value <= _INT64_MAX:
             return (
                 RejectReason.MALFORMED,
                 f"{name} is {shown(value)}; expected an int of 0 to 2**63 - 1",
             )
-    for name, array in arrays.items():
-        value = getattr(command, name)
+    for name, array in _ARRAYS[type(command)].items():
+        value = getattr(command, name, None)
         if not isinstance(value, np.ndarray):
             return RejectReason.MALFORMED, f"{name} is {shown(value)}; expected numbers"
         expected = (spec.rotor_count,) if array.shape == (-1,) else array.shape
         if value.shape != expected:
             return RejectReason.MALFORMED, f"{name} has shape {value.shape}; expected {expected}"
     for name in _SCALARS[type(command)]:
-        value = getattr(command, name)
-        if not isinstance(value, int | float) or isinstance(value, bool):
+        value = getattr(command, name, None)
+        # A subclass could compare as it likes.
+        if type(value) is not float and type(value) is not int:
             return RejectReason.MALFORMED, f"{name} is {shown(value)}; expected a number"
     return None
 
@@ -280,6 +303,15 @@ def _out_of_range(command: Command, spec: ActuatorSpec) -> Refusal | None:
     return None
 
 
+def _is_finite_vector3(value: object) -> bool:
+    return (
+        isinstance(value, np.ndarray)
+        and value.dtype.kind in "fiu"
+        and value.shape == (3,)
+        and bool(np.isfinite(value).all())
+    )
+
+
 def _beyond_band_m(envelope: SafetyEnvelope, altitude_m: float) -> float:
     return max(envelope.min_altitude_m - altitude_m, altitude_m - envelope.max_altitude_m, 0.0)
 
@@ -293,10 +325,12 @@ def _ack(
     *,
     applied: Command | None,
 ) -> CommandAck:
+    # What is no command isn't asked: its attributes may raise.
+    named = command if _is_command(command) else None
     return CommandAck(
         stamp_ns=now_ns,
-        command_stamp_ns=_int64_or_minus_1(getattr(command, "stamp_ns", None)),
-        command_sequence=_int64_or_minus_1(getattr(command, "sequence", None)),
+        command_stamp_ns=_int64_or_minus_1(getattr(named, "stamp_ns", None)),
+        command_sequence=_int64_or_minus_1(getattr(named, "sequence", None)),
         status=status,
         reason=reason,
         detail=detail,
@@ -306,3 +340,10 @@ def _ack(
 
 def _int64_or_minus_1(value: object) -> int:
     return value if type(value) is int and 0 <= value <= _INT64_MAX else -1
+
+
+def _told(error: Exception) -> str:
+    try:
+        return f"{type(error).__name__}: {error}"
+    except Exception:  # noqa: BLE001 - an error that can't even be printed
+        return shown(error)

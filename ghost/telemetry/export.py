@@ -10,8 +10,7 @@ from typing import Any
 from google.protobuf.message import DecodeError
 
 from ghost.core.errors import LogError
-from ghost.telemetry.codec import protobuf_class_of
-from ghost.telemetry.reader import LogReader
+from ghost.telemetry.reader import LogReader, RawRecord, protobuf_class
 
 _FRAME = struct.Struct("<QI")
 
@@ -36,11 +35,16 @@ def export_csv(
     Read by the log's own schemas, so it works on any protobuf MCAP. Columns are those of the
     first message; a list that grows later on keeps the columns it started with.
     """
+    tables = {
+        name: _rows(reader, reader.raw((name,)))
+        for name in (channels if channels is not None else reader.channels)
+    }
     folder.mkdir(parents=True, exist_ok=True)
     written: dict[str, Path] = {}
-    for name in channels if channels is not None else reader.channels:
-        rows = _rows(reader, name)
+    for name, rows in tables.items():
         path = folder / f"{name.strip('/').replace('/', '_')}.csv"
+        if path in written.values():
+            raise LogError(f"{name} and another channel would both be {path}; export one at a time")
         with path.open("w", newline="", encoding="utf-8") as stream:
             first = next(rows, None)
             if first is not None:
@@ -52,17 +56,19 @@ def export_csv(
     return written
 
 
-def _rows(reader: LogReader, channel: str) -> Iterator[dict[str, Any]]:
-    protobuf_class: Any = None
-    for raw in reader.raw((channel,)):
-        if protobuf_class is None:
-            protobuf_class = protobuf_class_of(raw.schema.data, raw.schema.name)
-        row: dict[str, Any] = {"log_time_ns": raw.stamp_ns, "sequence": raw.sequence}
+def _rows(reader: LogReader, records: Iterator[RawRecord]) -> Iterator[dict[str, Any]]:
+    form: Any = None
+    for raw in records:
+        row: dict[str, Any] = {"log_time_ns": raw.stamp_ns}
         try:
-            _flatten(protobuf_class.FromString(raw.data), "", row)
+            form = form or protobuf_class(raw)
+            _flatten(form.FromString(raw.data), "", row)
+        except LogError as error:
+            raise LogError(f"{reader.path}: {raw.channel}: {error}") from error
         except DecodeError:
             raise LogError(
-                f"{reader.path}: {channel} holds a message that is not {raw.schema.name}"
+                f"{reader.path}: {raw.channel} holds a message that is not "
+                f"{form.DESCRIPTOR.full_name}"
             ) from None
         yield row
 

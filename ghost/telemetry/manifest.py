@@ -82,7 +82,8 @@ def describe_run(
     run_id: str | None = None,
 ) -> Manifest:
     """A manifest for a run that is about to start; its id follows from what defines the run."""
-    digest = config_sha256(config)
+    snapshot = _snapshot(config)
+    digest = config_sha256(snapshot)
     return Manifest(
         run_id=run_id or f"{robot}-{scenario}-seed{seed}-{digest[:8]}",
         robot=robot,
@@ -90,7 +91,7 @@ def describe_run(
         seed=seed,
         deterministic=deterministic,
         reproduce=reproduce,
-        config=config,
+        config=snapshot,
         config_sha256=digest,
         git=_git_state(),
         versions=Versions(
@@ -100,40 +101,58 @@ def describe_run(
 
 
 def config_sha256(config: Mapping[str, Any]) -> str:
-    try:
-        text = json.dumps(config, sort_keys=True, separators=(",", ":"))
-    except (TypeError, ValueError) as error:
-        raise ConfigError(f"the config snapshot holds what YAML can't: {error}") from None
+    text = json.dumps(_snapshot(config), sort_keys=True, separators=(",", ":"))
     return hashlib.sha256(text.encode()).hexdigest()
+
+
+def _snapshot(config: Mapping[str, Any]) -> dict[str, Any]:
+    """A plain copy: what changes the original later doesn't change it."""
+    try:
+        copy: dict[str, Any] = json.loads(json.dumps(config))
+    except (TypeError, ValueError, RecursionError) as error:
+        raise ConfigError(f"config holds what JSON can't: {error}") from None
+    return copy
 
 
 def write_manifest(manifest: Manifest, folder: Path) -> None:
     """Written whole or not at all: a crash leaves the previous one."""
     plain = asdict(replace(manifest, config=dict(manifest.config)))
     plain["log"]["channels"] = list(plain["log"]["channels"])
+    try:
+        text = yaml.safe_dump(plain, sort_keys=False)
+    except yaml.YAMLError as error:
+        reason = " ".join(str(error).split())
+        raise ConfigError(f"the manifest holds what YAML can't: {reason}") from None
     unfinished = folder / f".{MANIFEST_NAME}.new"
-    unfinished.write_text(yaml.safe_dump(plain, sort_keys=False), encoding="utf-8")
+    unfinished.write_text(text, encoding="utf-8")
     unfinished.replace(folder / MANIFEST_NAME)
 
 
 def read_manifest(folder: Path) -> Manifest:
     path = folder / MANIFEST_NAME
     try:
-        plain = yaml.safe_load(path.read_text(encoding="utf-8"))
+        content = path.read_bytes()
     except FileNotFoundError:
         raise ConfigError(f"no {MANIFEST_NAME} in {folder}") from None
-    except (yaml.YAMLError, UnicodeDecodeError) as error:
+    try:
+        plain = yaml.safe_load(content)
+    except Exception as error:
+        # Any kind: a date like 2026-13-01 or a tag like !!bool x makes PyYAML raise its own.
         reason = " ".join(str(error).split())
-        raise ConfigError(f"{path} is not YAML: {reason}") from None
+        raise ConfigError(f"{path} is not YAML: {reason}") from error
     manifest: Manifest = _build(Manifest, plain, str(path), "")
-    if config_sha256(manifest.config) != manifest.config_sha256:
+    try:
+        actual = config_sha256(manifest.config)
+    except ConfigError as error:
+        raise ConfigError(f"{path}: {error}") from None
+    if actual != manifest.config_sha256:
         raise ConfigError(f"{path}: config was changed after the run; config_sha256 doesn't match")
     return manifest
 
 
 def _build(kind: Any, plain: Any, path: str, key: str) -> Any:
     """A dataclass from plain data; every key and type checked, with the key's path in the error."""
-    where = f"{path}: {key}" if key else path
+    where = f"{path}: {key[:-1]}" if key else path
     if not isinstance(plain, dict):
         raise ConfigError(f"{where} is {plain!r:.80}; expected keys and values")
     hints = get_type_hints(kind)

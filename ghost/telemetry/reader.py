@@ -1,6 +1,6 @@
 """Read a flight log back: as typed messages, in the order in which they were published."""
 
-from collections.abc import Collection, Iterator
+from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -11,7 +11,7 @@ from mcap.records import Message, Schema
 from mcap.stream_reader import StreamReader
 
 from ghost.core.channels import Channel
-from ghost.core.errors import LogError
+from ghost.core.errors import LogError, MessageError
 from ghost.events import Event
 from ghost.hal import commands, samples
 from ghost.telemetry.codec import codec_for, protobuf_class_of
@@ -69,7 +69,7 @@ class RawRecord:
     """One message as bytes, with the schema that reads it."""
 
     channel: str
-    schema: Schema
+    schema: Schema | None
     data: bytes
     stamp_ns: int
     publish_ns: int
@@ -97,6 +97,22 @@ class LogReader:
     def raw(self, channels: Collection[str] | None = None) -> Iterator[RawRecord]:
         """Every message, or those of some channels, in file order."""
         self._refuse_unknown(channels)
+        return self._raw(channels)
+
+    def messages(self, channels: Collection[str] | None = None) -> Iterator[Record]:
+        """Typed messages in their original total order. Derived channels hold none."""
+        self._refuse_unknown(channels)
+        typed: dict[str, Channel[Any]] = {
+            name: Channel(name, self._type_of(name))
+            for name, channel in self.channels.items()
+            if channel.derived_from is None and (channels is None or name in channels)
+        }
+        if derived := sorted(set(channels or ()) - set(typed)):
+            source = self.channels[derived[0]].derived_from
+            raise LogError(f"{derived[0]} is derived from {source}; read that one instead")
+        return self._messages(typed)
+
+    def _raw(self, channels: Collection[str] | None) -> Iterator[RawRecord]:
         schemas: dict[int, Schema] = {}
         topics: dict[int, McapChannel] = {}
         with self.path.open("rb") as stream:
@@ -107,7 +123,7 @@ class LogReader:
                         if channels is None or topic.topic in channels:
                             yield RawRecord(
                                 topic.topic,
-                                schemas[topic.schema_id],
+                                schemas[topic.schema_id] if topic.schema_id else None,
                                 record.data,
                                 record.log_time,
                                 record.publish_time,
@@ -123,25 +139,19 @@ class LogReader:
                     f"{self.path} is damaged ({_said(error)}); run `ghost log recover`"
                 ) from error
 
-    def messages(self, channels: Collection[str] | None = None) -> Iterator[Record]:
-        """Typed messages in their original total order. Derived channels hold none."""
-        typed: dict[str, Channel[Any]] = {
-            name: Channel(name, self._type_of(name))
-            for name, channel in self.channels.items()
-            if channel.derived_from is None and (channels is None or name in channels)
-        }
-        self._refuse_unknown(channels)
-        if derived := sorted(set(channels or ()) - set(typed)):
-            source = self.channels[derived[0]].derived_from
-            raise LogError(f"{derived[0]} is derived from {source}; read that one instead")
+    def _messages(self, typed: Mapping[str, Channel[Any]]) -> Iterator[Record]:
         readers: dict[str, Any] = {}
-        for raw in self.raw(tuple(typed)):
+        for raw in self._raw(typed):
             channel = typed[raw.channel]
-            if raw.channel not in readers:
-                readers[raw.channel] = protobuf_class_of(raw.schema.data, raw.schema.name)
-            message = codec_for(channel.message_type).decode(
-                raw.data, protobuf_class=readers[raw.channel]
-            )
+            try:
+                if raw.channel not in readers:
+                    readers[raw.channel] = protobuf_class(raw)
+                    _refuse_other_schema(raw, channel.message_type)
+                message = codec_for(channel.message_type).decode(
+                    raw.data, protobuf_class=readers[raw.channel]
+                )
+            except (LogError, MessageError) as error:
+                raise LogError(f"{self.path}: {raw.channel}: {_said(error)}") from error
             yield Record(channel, message, raw.stamp_ns, raw.sequence)
 
     def _read_summary(self) -> dict[str, LogChannel]:
@@ -151,7 +161,7 @@ class LogReader:
             except Exception as error:
                 raise _unreadable(self.path, error) from error
         if summary is None or summary.statistics is None:
-            raise LogError(f"{self.path} was cut off before its end; run `ghost log recover`")
+            raise LogError(f"{self.path} was written without a summary; `mcap recover` adds one")
         self.start_ns = summary.statistics.message_start_time
         self.end_ns = summary.statistics.message_end_time
         self._type_names = {
@@ -160,7 +170,7 @@ class LogReader:
         return {
             channel.topic: LogChannel(
                 name=channel.topic,
-                schema=summary.schemas[channel.schema_id].name if channel.schema_id else "",
+                schema=_name_of(summary.schemas.get(channel.schema_id)),
                 count=summary.statistics.channel_message_counts.get(channel.id, 0),
                 derived_from=channel.metadata.get(DERIVED_KEY),
             )
@@ -170,7 +180,10 @@ class LogReader:
     def _type_of(self, name: str) -> type:
         type_name = self._type_names[name]
         if type_name is None:
-            raise LogError(f"{self.path}: {name} was not written by Ghost; it can only be exported")
+            raise LogError(
+                f"{self.path}: {name} was not written by Ghost; if it is protobuf, "
+                "`ghost log export` reads it"
+            )
         if type_name not in self._types:
             raise LogError(
                 f"{self.path}: {name} carries {type_name}, which this reader doesn't know; "
@@ -183,6 +196,24 @@ class LogReader:
             if name not in self.channels:
                 known = ", ".join(self.channels) or "none"
                 raise LogError(f"{self.path} has no channel {name}; it has {known}")
+
+
+def protobuf_class(raw: RawRecord) -> Any:
+    """The protobuf class that reads a record, as the log describes it."""
+    if raw.schema is None or raw.schema.encoding != "protobuf":
+        encoding = raw.schema.encoding if raw.schema else "missing"
+        raise LogError(f"the schema is {encoding}; Ghost reads protobuf alone")
+    return protobuf_class_of(raw.schema.data, raw.schema.name)
+
+
+def _refuse_other_schema(raw: RawRecord, message_type: type) -> None:
+    expected = codec_for(message_type).name
+    if _name_of(raw.schema) != expected:
+        raise LogError(f"the schema is {_name_of(raw.schema)}; expected {expected}")
+
+
+def _name_of(schema: Schema | None) -> str:
+    return schema.name if schema else ""
 
 
 def _unreadable(path: Path, error: Exception) -> LogError:

@@ -1,5 +1,6 @@
 """Repair a log that was cut off: keep every whole chunk, and say what could not be kept."""
 
+import fcntl
 import struct
 from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
@@ -16,7 +17,7 @@ from mcap.writer import CompressionType, Writer
 from ghost.core.errors import LogError
 from ghost.telemetry.log import CHUNK_BYTES, ChannelCount
 from ghost.telemetry.manifest import MANIFEST_NAME, read_manifest, write_manifest
-from ghost.telemetry.reader import log_path
+from ghost.telemetry.reader import LOG_NAME, log_path
 from ghost.telemetry.run import finished_log
 
 _MAGIC = b"\x89MCAP0\r\n"
@@ -59,12 +60,13 @@ def recover(path: Path | str) -> Recovery:
     """Repair the log at path in place. The damaged file stays beside it under another name."""
     path = log_path(path)
     # Read first: a manifest that can't be completed stops the repair before it changes anything.
-    has_manifest = (path.parent / MANIFEST_NAME).exists()
+    has_manifest = path.name == LOG_NAME and (path.parent / MANIFEST_NAME).exists()
     manifest = read_manifest(path.parent) if has_manifest else None
     found = Recovery(path)
     repaired = path.with_suffix(".repaired")
     try:
         with path.open("rb") as damaged, repaired.open("wb") as output:
+            _refuse_live(damaged, path)
             _copy(damaged, output, found)
     except BaseException:
         repaired.unlink(missing_ok=True)
@@ -80,6 +82,13 @@ def recover(path: Path | str) -> Recovery:
         log = finished_log(path, "recovered", found.channels, found.start_ns, found.end_ns)
         write_manifest(replace(manifest, log=log), path.parent)
     return found
+
+
+def _refuse_live(log: IO[bytes], path: Path) -> None:
+    try:
+        fcntl.flock(log, fcntl.LOCK_SH | fcntl.LOCK_NB)
+    except BlockingIOError:
+        raise LogError(f"{path} is being recorded; wait until the run ends") from None
 
 
 def _copy(damaged: IO[bytes], output: IO[bytes], found: Recovery) -> None:

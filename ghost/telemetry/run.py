@@ -1,5 +1,6 @@
 """One run is one folder: log.mcap, manifest.yaml, and what is derived from them."""
 
+import fcntl
 import hashlib
 from collections.abc import Mapping
 from dataclasses import replace
@@ -39,9 +40,11 @@ class RunRecorder:
         try:
             self.folder.mkdir(parents=True, exist_ok=True)
             self._stream = path.open("xb")
-            write_manifest(manifest, self.folder)
-        except FileExistsError:
-            raise LogError(f"{path} exists already; give each run a folder of its own") from None
+            fcntl.flock(self._stream, fcntl.LOCK_EX)  # keeps `ghost log recover` off a live log
+            self._begin(manifest)
+        except FileExistsError as error:
+            taken = error.filename
+            raise LogError(f"{taken} exists already; give each run a folder of its own") from None
         except OSError as error:
             raise LogError(f"cannot record into {self.folder}: {error}") from None
         if background:
@@ -49,6 +52,14 @@ class RunRecorder:
         else:
             self._sink = LogWriter(self._stream)
         bus.attach(self._sink, name="log")
+
+    def _begin(self, manifest: Manifest) -> None:
+        try:
+            write_manifest(manifest, self.folder)
+        except BaseException:  # an empty log would keep the next try out of the folder
+            self._stream.close()
+            (self.folder / LOG_NAME).unlink()
+            raise
 
     def close(self) -> Manifest:
         """Finish log and manifest. A second close changes nothing."""

@@ -6,8 +6,10 @@ import pytest
 from mcap.records import Chunk
 from mcap.stream_reader import StreamReader
 
+from ghost.core.clock import SimClock
 from ghost.core.errors import ConfigError, LogError
-from ghost.telemetry import LogReader, Manifest, read_manifest, recover
+from ghost.events import Bus
+from ghost.telemetry import LogReader, Manifest, RunRecorder, read_manifest, recover
 from ghost.telemetry import log as log_module
 from ghost.telemetry.manifest import LogEntry, write_manifest
 from ghost.telemetry.reader import Record
@@ -149,3 +151,23 @@ def test_a_broken_manifest_stops_recovery_before_it_touches_the_log(log: Path) -
     with pytest.raises(ConfigError, match="is not YAML"):
         recover(log)
     assert {path: path.read_bytes() for path in log.parent.iterdir()} == before
+
+
+def test_a_log_that_is_being_recorded_is_left_alone(
+    tmp_path: Path, manifest: Callable[..., Manifest]
+) -> None:
+    with RunRecorder(tmp_path / "run", Bus(SimClock()), manifest()):
+        with pytest.raises(LogError, match="is being recorded; wait"):
+            recover(tmp_path / "run")
+        assert sorted(path.name for path in (tmp_path / "run").iterdir()) == [
+            "log.mcap",
+            "manifest.yaml",
+        ]
+
+
+def test_another_file_in_the_folder_does_not_touch_the_manifest(log: Path) -> None:
+    before = read_manifest(log.parent)
+    other = log.with_name("other.mcap")
+    other.write_bytes(log.read_bytes()[:20_000])
+    recover(other)
+    assert read_manifest(log.parent) == before
