@@ -152,7 +152,7 @@ def limit_tilt(quaternion: ArrayLike, max_tilt_rad: float) -> FloatArray:
         return np.array(quaternion, dtype=np.float64)
     w, _, _, z = attitude.tolist()
     heading = math.sqrt(w * w + z * z)
-    twist = np.array([w / heading, 0.0, 0.0, z / heading] if heading > 0.0 else [1.0, 0, 0, 0])
+    twist = np.array([w / heading, 0.0, 0.0, z / heading] if heading > 1e-150 else [1.0, 0, 0, 0])
     _, swing_x, swing_y, _ = multiply(attitude, conjugate(twist)).tolist()
     return multiply(from_axis_angle([swing_x, swing_y, 0.0], max_tilt_rad), twist)
 

@@ -138,7 +138,7 @@ def _message(
         for name, array, dtype, shape in arrays:
             value = getattr(self, name)
             # The usual case, a vector of the right type, in a third of the time.
-            if value.__class__ is np.ndarray and value.dtype is dtype and value.shape == shape:
+            if type(value) is np.ndarray and value.dtype is dtype and value.shape == shape:
                 flat = np.frombuffer(value.tobytes(), dtype)
                 set_field(self, name, flat if len(shape) == 1 else flat.reshape(shape))
                 continue
@@ -148,7 +148,7 @@ def _message(
                 raise MessageError(f"{cls.__name__}.{name}: {error}") from None
         for name in scalars:
             value = getattr(self, name)
-            if isinstance(value, np.number):
+            if issubclass(type(value), np.number):  # isinstance would ask the value itself
                 set_field(self, name, _plain(value))
         for name in mappings:
             mapping = getattr(self, name)
@@ -189,22 +189,22 @@ def _same(ours: Any, theirs: Any) -> bool:
 
 
 def _plain(value: Any) -> Any:
-    if isinstance(value, np.integer):
+    if isinstance(value, np.integer) and not isinstance(value, np.timedelta64):
         return int(value)
     return float(value) if isinstance(value, np.floating) else value
 
 
 def _seal_if_numeric(value: Any, array: Array) -> Any:
-    if isinstance(value, str):
+    if type(value) is str:
         return value
     try:
         source = np.asarray(value)
-    except Exception:  # noqa: BLE001 - a foreign __array__ may raise anything
-        return shown(value)
-    if source.dtype.kind not in "fiu":
-        return shown(value)
-    with np.errstate(all="ignore"):
-        return _frozen_copy(source, array.dtype)
+        if source.dtype.kind in "fiu":
+            with np.errstate(all="ignore"):
+                return _frozen_copy(source, array.dtype)
+    except Exception:  # noqa: BLE001, S110 - a foreign __array__ may raise anything
+        pass
+    return shown(value)
 
 
 def _frozen_copy(source: NDArray[Any], dtype: str) -> NDArray[Any]:

@@ -211,3 +211,9 @@ def test_rotations_without_an_axis_or_an_end_are_refused() -> None:
         rotations.from_rotation_vector((math.nan, 0, 0))
     with pytest.raises(FrameError):
         rotations.yaw_of(np.ones((2, 4)))
+
+
+def test_limiting_tilt_upside_down_without_a_heading_gives_a_unit_quaternion() -> None:
+    for sliver in (0.0, 1.6e-162, 1e-154, 1e-140):
+        limited = rotations.limit_tilt([sliver, 1.0, 0.0, 0.0], 0.7)
+        assert float(limited @ limited) == pytest.approx(1.0)
