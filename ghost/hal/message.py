@@ -189,7 +189,9 @@ def _same(ours: Any, theirs: Any) -> bool:
 
 
 def _plain(value: Any) -> Any:
-    if isinstance(value, np.integer) and not isinstance(value, np.timedelta64):
+    if type(value) is np.timedelta64:  # counts as an integer, and is none
+        return value
+    if isinstance(value, np.integer):
         return int(value)
     return float(value) if isinstance(value, np.floating) else value
 
