@@ -3,6 +3,7 @@ PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
 PACKAGES := ghost firmware_bridge hil
+KERNELS := $(shell find ghost -name '*.pxd')
 
 .PHONY: help test lint format bench clean
 .DEFAULT_GOAL := help
@@ -13,7 +14,7 @@ help:  ## this list
 test: lint  ## lint, then every test
 	$(BIN)/pytest
 
-lint: $(VENV)/.dev  ## ruff, mypy, import contracts, determinism rules
+lint: $(VENV)/.kernels  ## ruff, mypy, import contracts, determinism rules
 	$(BIN)/ruff check --quiet .
 	$(BIN)/ruff format --check --quiet .
 	$(BIN)/mypy
@@ -23,11 +24,12 @@ lint: $(VENV)/.dev  ## ruff, mypy, import contracts, determinism rules
 format: $(VENV)/.dev  ## let ruff fix and format what it can
 	$(BIN)/ruff check --fix --quiet . ; $(BIN)/ruff format --quiet .
 
-bench: $(VENV)/.bench  ## measure the bus and the flight log beside their peers
+bench: $(VENV)/.bench $(VENV)/.kernels  ## measure the bus and the flight log beside their peers
 	$(BIN)/python -m tests.bench $(BENCH)
 
 clean:  ## remove .venv and every cache
 	rm -rf $(VENV) .mypy_cache .ruff_cache .pytest_cache .hypothesis .import_linter_cache build dist
+	find ghost -name '*.so' -delete
 
 # A stamp per extra, renewed when the dependencies change: a second run does no set-up.
 $(VENV)/bin/python:
@@ -36,6 +38,10 @@ $(VENV)/bin/python:
 $(VENV)/.dev: pyproject.toml | $(VENV)/bin/python
 	$(BIN)/pip install --quiet --disable-pip-version-check -e '.[dev]'
 	@touch $@
+
+$(VENV)/.kernels: $(VENV)/.dev hatch_build.py $(KERNELS) $(KERNELS:.pxd=.py)
+	-@$(BIN)/python hatch_build.py > build.log 2>&1 || (tail -3 build.log; echo "no kernels: slower")
+	@rm -f build.log && touch $@
 
 $(VENV)/.bench: pyproject.toml $(VENV)/.dev
 	$(BIN)/pip install --quiet --disable-pip-version-check -e '.[bench]'

@@ -7,6 +7,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from ghost.core.errors import FrameError
+from ghost.core.exact import arctangent2, sine_cosine
 
 FloatArray = NDArray[np.float64]
 
@@ -53,8 +54,8 @@ class LocalFrame:
     def __init__(self, origin: Geodetic) -> None:
         latitude_rad = math.radians(origin.latitude_deg)
         longitude_rad = math.radians(origin.longitude_deg)
-        sin_lat, cos_lat = math.sin(latitude_rad), math.cos(latitude_rad)
-        sin_lon, cos_lon = math.sin(longitude_rad), math.cos(longitude_rad)
+        sin_lat, cos_lat = sine_cosine(latitude_rad)
+        sin_lon, cos_lon = sine_cosine(longitude_rad)
         self._origin = origin
         self._origin_ecef_m = _ecef_of(origin)
         self._east = (-sin_lon, cos_lon, 0.0)
@@ -114,16 +115,17 @@ def geodetic_to_ecef(geodetic: Geodetic) -> FloatArray:
 def ecef_to_geodetic(position_ecef_m: ArrayLike) -> Geodetic:
     """Bowring's iteration, good to a few nanometres from 100 km below the ground up."""
     x, y, z = _lone_vector(position_ecef_m)
-    axis_distance_m = math.hypot(x, y)
+    axis_distance_m = math.sqrt(x * x + y * y)
+    distance_m = math.sqrt(x * x + y * y + z * z)
     # Written so that NaN fails it.
-    if not _SEMI_MINOR_AXIS_M + 2.0 * _LOWEST_ALTITUDE_M <= math.hypot(x, y, z) < math.inf:
+    if not _SEMI_MINOR_AXIS_M + 2.0 * _LOWEST_ALTITUDE_M <= distance_m < math.inf:
         raise FrameError(f"ECEF position is ({x}, {y}, {z}) m; expected one near or above ground")
 
     sin_lat, cos_lat = _latitude_sin_cos(axis_distance_m, z)
     surface_m = WGS84_SEMI_MAJOR_AXIS_M * math.sqrt(1.0 - _ECCENTRICITY_SQUARED * sin_lat * sin_lat)
     return Geodetic(
-        latitude_deg=math.degrees(math.atan2(sin_lat, cos_lat)),
-        longitude_deg=math.degrees(math.atan2(y, x)),
+        latitude_deg=math.degrees(arctangent2(sin_lat, cos_lat)),
+        longitude_deg=math.degrees(arctangent2(y, x)),
         altitude_m=axis_distance_m * cos_lat + z * sin_lat - surface_m,
     )
 
@@ -131,12 +133,13 @@ def ecef_to_geodetic(position_ecef_m: ArrayLike) -> Geodetic:
 def _ecef_of(geodetic: Geodetic) -> tuple[float, float, float]:
     latitude_rad = math.radians(geodetic.latitude_deg)
     longitude_rad = math.radians(geodetic.longitude_deg)
-    sin_lat, cos_lat = math.sin(latitude_rad), math.cos(latitude_rad)
+    sin_lat, cos_lat = sine_cosine(latitude_rad)
+    sin_lon, cos_lon = sine_cosine(longitude_rad)
     normal_m = WGS84_SEMI_MAJOR_AXIS_M / math.sqrt(1.0 - _ECCENTRICITY_SQUARED * sin_lat * sin_lat)
     axis_distance_m = (normal_m + geodetic.altitude_m) * cos_lat
     return (
-        axis_distance_m * math.cos(longitude_rad),
-        axis_distance_m * math.sin(longitude_rad),
+        axis_distance_m * cos_lon,
+        axis_distance_m * sin_lon,
         (normal_m * (1.0 - _ECCENTRICITY_SQUARED) + geodetic.altitude_m) * sin_lat,
     )
 
@@ -146,15 +149,16 @@ def _latitude_sin_cos(axis_distance_m: float, z_m: float) -> tuple[float, float]
     # One pass leaves 0.07 mm below 100 km and 0.2 m in orbit; two leave rounding alone.
     for _ in range(3):
         sin_lat, cos_lat = _unit(
-            z_m + _SECOND_ECCENTRICITY_SQUARED * _SEMI_MINOR_AXIS_M * sine**3,
-            axis_distance_m - _ECCENTRICITY_SQUARED * WGS84_SEMI_MAJOR_AXIS_M * cosine**3,
+            z_m + _SECOND_ECCENTRICITY_SQUARED * _SEMI_MINOR_AXIS_M * (sine * sine * sine),
+            axis_distance_m
+            - _ECCENTRICITY_SQUARED * WGS84_SEMI_MAJOR_AXIS_M * (cosine * cosine * cosine),
         )
         sine, cosine = _unit((1.0 - WGS84_FLATTENING) * sin_lat, cos_lat)
     return sin_lat, cos_lat
 
 
 def _unit(sine: float, cosine: float) -> tuple[float, float]:
-    length = math.hypot(sine, cosine)
+    length = math.sqrt(sine * sine + cosine * cosine)
     return sine / length, cosine / length
 
 

@@ -13,6 +13,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from ghost.core.errors import FrameError
+from ghost.core.exact import arctangent2
 
 FloatArray = NDArray[np.float64]
 
@@ -134,13 +135,13 @@ def from_yaw(yaw_rad: float) -> FloatArray:
 def yaw_of(quaternion: ArrayLike) -> float:
     """The heading of the body's x axis, counter-clockwise from the world's x axis."""
     w, x, y, z = normalize(_lone(quaternion)).tolist()
-    return _arctan2(2.0 * (w * z + x * y), w * w + x * x - y * y - z * z)
+    return arctangent2(2.0 * (w * z + x * y), w * w + x * x - y * y - z * z)
 
 
 def tilt_of(quaternion: ArrayLike) -> float:
     """The angle between the body's z axis and the world's, from 0 to pi."""
     w, x, y, z = normalize(_lone(quaternion)).tolist()
-    return 2.0 * _arctan2(math.sqrt(x * x + y * y), math.sqrt(w * w + z * z))
+    return 2.0 * arctangent2(math.sqrt(x * x + y * y), math.sqrt(w * w + z * z))
 
 
 def limit_tilt(quaternion: ArrayLike, max_tilt_rad: float) -> FloatArray:
@@ -173,8 +174,8 @@ def to_euler_zyx(quaternion: ArrayLike) -> tuple[float, float, float]:
     w, x, y, z = normalize(_lone(quaternion)).tolist()
     sum_length = math.sqrt((z + x) * (z + x) + (w - y) * (w - y))
     difference_length = math.sqrt((z - x) * (z - x) + (w + y) * (w + y))
-    half_sum_rad = _arctan2(z + x, w - y)
-    half_difference_rad = _arctan2(z - x, w + y)
+    half_sum_rad = arctangent2(z + x, w - y)
+    half_difference_rad = arctangent2(z - x, w + y)
     # No wider than rounding, or the round trip would lose real roll.
     if sum_length < 1e-15:
         half_sum_rad = half_difference_rad
@@ -182,7 +183,7 @@ def to_euler_zyx(quaternion: ArrayLike) -> tuple[float, float, float]:
         half_difference_rad = half_sum_rad
     return (
         _wrapped(half_sum_rad - half_difference_rad),
-        2.0 * _arctan2(difference_length, sum_length) - math.pi / 2.0,
+        2.0 * arctangent2(difference_length, sum_length) - math.pi / 2.0,
         _wrapped(half_sum_rad + half_difference_rad),
     )
 
@@ -272,7 +273,7 @@ def _rotation_vector_of(w: float, x: float, y: float, z: float) -> tuple[float, 
     if w < 0.0:
         w, x, y, z = -w, -x, -y, -z
     sine = math.sqrt(x * x + y * y + z * z)
-    scale = 2.0 * _arctan2(sine, w) / sine if sine > 0.0 else 2.0
+    scale = 2.0 * arctangent2(sine, w) / sine if sine > 0.0 else 2.0
     return (x * scale, y * scale, z * scale)
 
 
@@ -296,44 +297,6 @@ def _polynomial(coefficients: tuple[float, ...], at: Any) -> Any:
     return total
 
 
-def _arctan2(y: float, x: float) -> float:
-    steep = abs(y) > abs(x)
-    near, far = (abs(x), abs(y)) if steep else (abs(y), abs(x))
-    angle_rad = _arctan_of_ratio(near, far) if far > 0.0 else 0.0
-    if steep:
-        angle_rad = math.pi / 2.0 - angle_rad
-    if x < 0.0:
-        angle_rad = math.pi - angle_rad
-    return math.copysign(angle_rad, y)
-
-
-def _arctan_of_ratio(near: float, far: float) -> float:
-    """arctan(near / far) for 0 <= near <= far, by the rational function of Cephes' atan.c."""
-    is_wide = near > 0.66 * far
-    ratio = (near - far) / (near + far) if is_wide else near / far
-    square = ratio * ratio
-    correction: float = (
-        square * _polynomial(_ARCTAN_TOP, square) / _polynomial(_ARCTAN_BOTTOM, square)
-    )
-    start_rad = math.pi / 4.0 if is_wide else 0.0
-    return start_rad + (ratio * correction + ratio)
-
-
 # In powers of the square of a half angle of at most pi / 2, where the next terms are below 2**-70.
 _COSINE = tuple((-1.0) ** k / math.factorial(2 * k) for k in range(13, -1, -1))
 _SINC = tuple((-1.0) ** k / math.factorial(2 * k + 1) for k in range(13, -1, -1))
-_ARCTAN_TOP = (
-    -8.750608600031904122785e-1,
-    -1.615753718733365076637e1,
-    -7.500855792314704667340e1,
-    -1.228866684490136173410e2,
-    -6.485021904942025371773e1,
-)
-_ARCTAN_BOTTOM = (
-    1.0,
-    2.485846490142306297962e1,
-    1.650270098316988542046e2,
-    4.328810604912902668951e2,
-    4.853903996359136964868e2,
-    1.945506571482613964425e2,
-)

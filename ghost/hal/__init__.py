@@ -26,6 +26,7 @@ from ghost.hal.gate import EnvelopeGate
 from ghost.hal.message import FrozenMap, command, message
 from ghost.hal.protocols import (
     ActuatorSink,
+    FlightController,
     RuntimeBackend,
     SensorProvider,
     SimulationBackend,
@@ -51,11 +52,25 @@ from ghost.hal.samples import (
     Transform,
 )
 from ghost.hal.scenario import ScenarioSpec
+from ghost.hal.vehicle import (
+    Action,
+    ActionAck,
+    ActionRequest,
+    ControlState,
+    EstimateHealth,
+    Failsafe,
+    FlightMode,
+    VehicleState,
+    VehicleStatus,
+)
 
 __all__ = [
     "HAL_PROTOCOL_VERSION",
     "SAMPLE_TYPES",
     "AckStatus",
+    "Action",
+    "ActionAck",
+    "ActionRequest",
     "ActuatorSink",
     "ActuatorSpec",
     "AttitudeCommand",
@@ -66,8 +81,13 @@ __all__ = [
     "Command",
     "CommandAck",
     "CommandLevel",
+    "ControlState",
     "DepthImage",
     "EnvelopeGate",
+    "EstimateHealth",
+    "Failsafe",
+    "FlightController",
+    "FlightMode",
     "FrozenMap",
     "GpsFix",
     "GpsSample",
@@ -95,6 +115,8 @@ __all__ = [
     "TrajectoryCommand",
     "Transform",
     "Unsubscribe",
+    "VehicleState",
+    "VehicleStatus",
     "VelocityCommand",
     "command",
     "message",

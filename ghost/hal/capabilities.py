@@ -19,6 +19,7 @@ from ghost.hal.samples import (
     RgbImage,
     RotorSpeedSample,
 )
+from ghost.hal.vehicle import ControlState, VehicleState, VehicleStatus
 
 HAL_PROTOCOL_VERSION = "1.0"
 """Major: a backend or consumer of the old contract breaks. Minor: something was added."""
@@ -36,6 +37,9 @@ class SensorKind(IntEnum):
     POINT_CLOUD = 9
     BATTERY = 10
     ROTOR_SPEED = 11
+    STATE = 12
+    STATUS = 13
+    CONTROL = 14
 
 
 SAMPLE_TYPES: dict[SensorKind, type] = {
@@ -50,12 +54,19 @@ SAMPLE_TYPES: dict[SensorKind, type] = {
     SensorKind.POINT_CLOUD: PointCloud,
     SensorKind.BATTERY: BatterySample,
     SensorKind.ROTOR_SPEED: RotorSpeedSample,
+    SensorKind.STATE: VehicleState,
+    SensorKind.STATUS: VehicleStatus,
+    SensorKind.CONTROL: ControlState,
 }
+
+_OF_THE_FLIGHT_CONTROLLER = (SensorKind.STATE, SensorKind.STATUS, SensorKind.CONTROL)
 
 
 @dataclass(frozen=True, slots=True)
 class SensorSpec:
-    """One sensor of one vehicle. Its samples travel on /sensors/<name>."""
+    """One source of samples of one vehicle. What it measures travels on /sensors/<name>, what the
+    flight controller says of itself on /state/<name>.
+    """
 
     name: str
     kind: SensorKind
@@ -79,7 +90,8 @@ class SensorSpec:
 
     @property
     def channel(self) -> Channel[object]:
-        return Channel(f"/sensors/{self.name}", SAMPLE_TYPES[self.kind])
+        folder = "/state" if self.kind in _OF_THE_FLIGHT_CONTROLLER else "/sensors"
+        return Channel(f"{folder}/{self.name}", SAMPLE_TYPES[self.kind])
 
 
 @dataclass(frozen=True, slots=True)

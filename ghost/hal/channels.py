@@ -1,7 +1,7 @@
 """The HAL's messages, each on its typed channel."""
 
 from ghost.core.channels import Channel, ChannelName
-from ghost.hal import commands, samples
+from ghost.hal import commands, samples, vehicle
 
 IMU = Channel(ChannelName.IMU, samples.ImuSample)
 GPS = Channel(ChannelName.GPS, samples.GpsSample)
@@ -24,3 +24,8 @@ CMD_VELOCITY = Channel(ChannelName.CMD_VELOCITY, commands.VelocityCommand)
 CMD_POSITION = Channel(ChannelName.CMD_POSITION, commands.PositionCommand)
 CMD_TRAJECTORY = Channel(ChannelName.CMD_TRAJECTORY, commands.TrajectoryCommand)
 CMD_ACK = Channel(ChannelName.CMD_ACK, commands.CommandAck)
+CMD_ACTION = Channel(ChannelName.CMD_ACTION, vehicle.ActionRequest)
+CMD_ACTION_ACK = Channel(ChannelName.CMD_ACTION_ACK, vehicle.ActionAck)
+VEHICLE_STATE = Channel(ChannelName.VEHICLE_STATE, vehicle.VehicleState)
+VEHICLE_STATUS = Channel(ChannelName.VEHICLE_STATUS, vehicle.VehicleStatus)
+CONTROL_STATE = Channel(ChannelName.CONTROL_STATE, vehicle.ControlState)

@@ -8,6 +8,7 @@ from ghost.hal.capabilities import ActuatorSpec, Capabilities, SensorSpec
 from ghost.hal.commands import Command, CommandAck
 from ghost.hal.samples import GroundTruth, Sample
 from ghost.hal.scenario import ScenarioSpec
+from ghost.hal.vehicle import Action, ActionAck
 
 S_co = TypeVar("S_co", bound=Sample, covariant=True)
 Unsubscribe = Callable[[], None]
@@ -33,6 +34,14 @@ class ActuatorSink(Protocol):
         ...
 
 
+class FlightController(Protocol):
+    """Whatever closes the inner loops: PX4, or the embedded autopilot."""
+
+    def request(self, action: Action, *, altitude_m: float = 0.0) -> ActionAck:
+        """Always answers; never raises for what can't be done now."""
+        ...
+
+
 class SimulationBackend(Protocol):
     """A world that can be stepped."""
 
@@ -44,6 +53,9 @@ class SimulationBackend(Protocol):
     def sensors(self) -> Mapping[str, SensorProvider[Sample]]: ...
     @property
     def actuators(self) -> ActuatorSink: ...
+
+    @property
+    def flight_controller(self) -> FlightController: ...
 
     def reset(self, scenario: ScenarioSpec, seed: int) -> None: ...
     def step(self, dt_ns: int) -> None: ...
@@ -62,6 +74,9 @@ class RuntimeBackend(Protocol):
     def sensors(self) -> Mapping[str, SensorProvider[Sample]]: ...
     @property
     def actuators(self) -> ActuatorSink: ...
+
+    @property
+    def flight_controller(self) -> FlightController: ...
 
     def start(self) -> None: ...
     def stop(self) -> None: ...
