@@ -2,8 +2,9 @@
 simulator and for the autopilot.
 """
 
-import math
 from dataclasses import dataclass
+
+import numpy as np
 
 from ghost.core.errors import ConfigError
 
@@ -28,12 +29,10 @@ class Rotor:
     def __post_init__(self) -> None:
         if self.direction not in {1, -1}:
             raise ConfigError(f"rotor direction is {self.direction}; expected 1 (ccw) or -1 (cw)")
-        _require_positive(
-            self, "max_thrust_n", "max_speed_rps", "max_power_w", "time_constant_ns"
-        )
-        if not 0.0 <= self.torque_per_thrust_m < math.inf:
+        _require_positive(self, "max_thrust_n", "max_speed_rps", "max_power_w", "time_constant_ns")
+        if not 0.0 <= self.torque_per_thrust_m < np.inf:
             raise ConfigError(f"torque_per_thrust_m is {self.torque_per_thrust_m}; expected >= 0")
-        length = math.sqrt(sum(part * part for part in self.axis_flu))
+        length = float(np.sqrt(sum(part * part for part in self.axis_flu)))
         if not abs(length - 1.0) < 1e-6:
             raise ConfigError(f"axis_flu {self.axis_flu} has length {length:.6g}; expected 1")
 
@@ -51,7 +50,7 @@ class Battery:
 
     def __post_init__(self) -> None:
         _require_positive(self, "capacity_ah", "empty_v")
-        if not self.empty_v < self.knee_v < self.full_v < math.inf:
+        if not self.empty_v < self.knee_v < self.full_v < np.inf:
             raise ConfigError(
                 f"battery voltages are {self.empty_v}, {self.knee_v}, {self.full_v}; "
                 "expected empty_v < knee_v < full_v"
@@ -81,7 +80,7 @@ class Airframe:
     def __post_init__(self) -> None:
         _require_positive(self, "mass_kg")
         ixx, iyy, izz = self.inertia_kgm2
-        if not (min(ixx, iyy, izz) > 0.0 and max(ixx, iyy, izz) < math.inf):
+        if not (min(ixx, iyy, izz) > 0.0 and max(ixx, iyy, izz) < np.inf):
             raise ConfigError(f"inertia_kgm2 is {self.inertia_kgm2}; expected three above 0")
         if ixx + iyy < izz or iyy + izz < ixx or izz + ixx < iyy:
             raise ConfigError(
@@ -91,7 +90,7 @@ class Airframe:
         if not 0.0 <= self.thrust_curve <= 1.0:
             raise ConfigError(f"thrust_curve is {self.thrust_curve}; expected 0 to 1")
         for key in ("drag_linear", "drag_quadratic", "drag_angular"):
-            if not all(0.0 <= part < math.inf for part in getattr(self, key)):
+            if not all(0.0 <= part < np.inf for part in getattr(self, key)):
                 raise ConfigError(f"{key} is {getattr(self, key)}; expected three of 0 or more")
         if len(self.rotors) < 3:
             raise ConfigError(f"{len(self.rotors)} rotors; expected 3 or more")
@@ -119,5 +118,5 @@ GRAVITY_MPS2 = 9.80665
 def _require_positive(part: object, *keys: str) -> None:
     for key in keys:
         value = getattr(part, key)
-        if not 0.0 < value < math.inf:
+        if not 0.0 < value < np.inf:
             raise ConfigError(f"{key} is {value}; expected above 0")

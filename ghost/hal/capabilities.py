@@ -37,7 +37,7 @@ class SensorKind(IntEnum):
     POINT_CLOUD = 9
     BATTERY = 10
     ROTOR_SPEED = 11
-    STATE = 12
+    VEHICLE = 12
     STATUS = 13
     CONTROL = 14
 
@@ -54,12 +54,12 @@ SAMPLE_TYPES: dict[SensorKind, type] = {
     SensorKind.POINT_CLOUD: PointCloud,
     SensorKind.BATTERY: BatterySample,
     SensorKind.ROTOR_SPEED: RotorSpeedSample,
-    SensorKind.STATE: VehicleState,
+    SensorKind.VEHICLE: VehicleState,
     SensorKind.STATUS: VehicleStatus,
     SensorKind.CONTROL: ControlState,
 }
 
-_OF_THE_FLIGHT_CONTROLLER = (SensorKind.STATE, SensorKind.STATUS, SensorKind.CONTROL)
+_OF_THE_FLIGHT_CONTROLLER = (SensorKind.VEHICLE, SensorKind.STATUS, SensorKind.CONTROL)
 
 
 @dataclass(frozen=True, slots=True)

@@ -95,6 +95,6 @@ def _distance(east_m: float, north_m: float, start: Point, end: Point) -> float:
     length2 = edge_e * edge_e + edge_n * edge_n
     along = to_e * edge_e + to_n * edge_n
     if 0.0 < along < length2:
-        return float(abs(edge_e * to_n - edge_n * to_e) / length2**0.5)
+        return float(abs(edge_e * to_n - edge_n * to_e) / np.sqrt(length2))
     off_e, off_n = (to_e, to_n) if along <= 0.0 else (east_m - end[0], north_m - end[1])
-    return float((off_e * off_e + off_n * off_n) ** 0.5)
+    return float(np.sqrt(off_e * off_e + off_n * off_n))

@@ -44,7 +44,7 @@ def _limited_velocity(
 ) -> NDArray[np.float64]:
     """Horizontal speed keeps its direction; climb and descent are limited on their own."""
     east, north, up = velocity_mps.tolist()
-    speed = (east * east + north * north) ** 0.5
+    speed = float(np.sqrt(east * east + north * north))
     scale = envelope.max_speed_mps / speed if speed > envelope.max_speed_mps else 1.0
     return np.array([east * scale, north * scale, _clamped(up, envelope.max_climb_mps)])
 
