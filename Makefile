@@ -5,11 +5,14 @@ BIN := $(VENV)/bin
 PACKAGES := ghost firmware_bridge hil
 KERNELS := $(shell find ghost -name '*.pxd')
 
-.PHONY: help test lint format bench clean
+.PHONY: help fly test lint format bench golden clean
 .DEFAULT_GOAL := help
 
 help:  ## this list
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/^([a-z-]+):.*## /  make \1\t/' | expand -t 16
+
+fly: $(VENV)/.kernels  ## fly a mission in simulation: take-off, a square, landing, log and report
+	$(BIN)/ghost deploy sim x500 $(FLY)
 
 test: lint  ## lint, then every test
 	$(BIN)/pytest
@@ -26,6 +29,9 @@ format: $(VENV)/.dev  ## let ruff fix and format what it can
 
 bench: $(VENV)/.bench $(VENV)/.kernels  ## measure the bus and the flight log beside their peers
 	$(BIN)/python -m tests.bench $(BENCH)
+
+golden: $(VENV)/.kernels  ## fly the canonical flights and take their hashes for golden
+	$(BIN)/python -m tests.determinism.golden
 
 clean:  ## remove .venv and every cache
 	rm -rf $(VENV) .mypy_cache .ruff_cache .pytest_cache .hypothesis .import_linter_cache build dist

@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from io import TextIOWrapper
 
 import ghost
-from ghost.cli import log
+from ghost.cli import deploy, log, robots
 from ghost.core.errors import GhostError
 
 
@@ -39,6 +39,8 @@ def _run(arguments: Sequence[str] | None) -> int:
     )
     parser.add_argument("--version", action="version", version=f"ghost {ghost.__version__}")
     commands = parser.add_subparsers(title="commands", metavar="COMMAND", required=True)
+    deploy.add_parser(commands)
+    robots.add_parser(commands)
     log.add_parser(commands)
     options = parser.parse_args(arguments)
     result: int = options.run(options)

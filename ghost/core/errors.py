@@ -35,3 +35,11 @@ class ConfigError(GhostError):
 
 class LogError(GhostError):
     """A flight log cannot be read or written as asked."""
+
+
+def shown(value: object) -> str:
+    """The start of a value's repr, for an error text; a repr may fail, as 10**5000's does."""
+    try:
+        return f"{value!r:.80}"
+    except Exception:  # noqa: BLE001 - whatever it is, an error text must not raise
+        return f"a {type(value).__name__} without a repr"

@@ -3,6 +3,8 @@ from libc cimport math
 cpdef (double, double) sine_cosine(double angle_rad) noexcept
 cpdef double arctangent2(double y, double x) noexcept
 cpdef double exponential(double exponent) noexcept
+cpdef double logarithm(double value) noexcept
+cpdef double power(double base, double exponent) noexcept
 cpdef (double, double, double, double) multiply(
     double lw, double lx, double ly, double lz, double rw, double rx, double ry, double rz) noexcept
 cpdef (double, double, double) rotate(

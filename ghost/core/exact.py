@@ -76,6 +76,40 @@ def exponential(exponent: float) -> float:
     return math.ldexp(total, int(doublings))
 
 
+def logarithm(value: float) -> float:
+    """Natural, of a positive finite number, by the polynomial of fdlibm's e_log.c."""
+    doublings = 0.0
+    if value < 2.2250738585072014e-308:
+        value, doublings = value * 18014398509481984.0, -54.0
+    step = 512
+    while step > 0:  # frexp takes a pointer in C, so halve by hand
+        factor = math.ldexp(1.0, step)
+        if value >= factor:
+            value, doublings = value / factor, doublings + step
+        elif value * factor < 2.0:
+            value, doublings = value * factor, doublings - step
+        step //= 2
+    if value > 1.4142135623730951:
+        value, doublings = 0.5 * value, doublings + 1.0
+    rest = value - 1.0
+    ratio = rest / (2.0 + rest)
+    square = ratio * ratio
+    fourth = square * square
+    odd = 1.479819860511658591e-1 * fourth + 1.818357216161805012e-1
+    odd = (odd * fourth + 2.857142874366239149e-1) * fourth + 6.666666666666735130e-1
+    even = 1.531383769920937332e-1 * fourth + 2.222219843214978396e-1
+    even = (even * fourth + 3.999999999940941908e-1) * fourth
+    half_square = 0.5 * rest * rest
+    series = ratio * (half_square + (square * odd + even))
+    low = series + doublings * 1.90821492927058770002e-10
+    return doublings * 6.93147180369123816490e-1 - ((half_square - low) - rest)
+
+
+def power(base: float, exponent: float) -> float:
+    """Of a positive base; the further from 1 the result, the more of its last bits are lost."""
+    return exponential(exponent * logarithm(base))
+
+
 def multiply(
     lw: float, lx: float, ly: float, lz: float, rw: float, rx: float, ry: float, rz: float
 ) -> Four:

@@ -188,12 +188,12 @@ def _same_words(words: WordArray) -> WordArray:
 
 
 def _uniform_from_words(words: WordArray) -> FloatArray:
-    return (words >> np.uint64(11)).astype(np.float64) * 2.0**-53
+    return (words >> np.uint64(11)).astype(np.float64) * (1.0 / 2**53)
 
 
 def _normal_from_words(words: WordArray) -> FloatArray:
     # The middle of one of 2**52 equal cells: never 0 or 1, symmetric about 0.5, and exact.
-    probability = ((words >> np.uint64(12)).astype(np.float64) + 0.5) * 2.0**-52
+    probability = ((words >> np.uint64(12)).astype(np.float64) + 0.5) * (1.0 / 2**52)
     return _normal_from_probability(probability)
 
 

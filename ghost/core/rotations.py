@@ -298,5 +298,5 @@ def _polynomial(coefficients: tuple[float, ...], at: Any) -> Any:
 
 
 # In powers of the square of a half angle of at most pi / 2, where the next terms are below 2**-70.
-_COSINE = tuple((-1.0) ** k / math.factorial(2 * k) for k in range(13, -1, -1))
-_SINC = tuple((-1.0) ** k / math.factorial(2 * k + 1) for k in range(13, -1, -1))
+_COSINE = tuple((1.0 - 2.0 * (k % 2)) / math.factorial(2 * k) for k in range(13, -1, -1))
+_SINC = tuple((1.0 - 2.0 * (k % 2)) / math.factorial(2 * k + 1) for k in range(13, -1, -1))

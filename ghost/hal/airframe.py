@@ -105,7 +105,10 @@ class Airframe:
     @property
     def max_thrust_n(self) -> float:
         """Along the body's z axis, all rotors at full."""
-        return sum(rotor.max_thrust_n * rotor.axis_flu[2] for rotor in self.rotors)
+        total_n = 0.0
+        for rotor in self.rotors:  # sum() of floats rounds otherwise since Python 3.12
+            total_n += rotor.max_thrust_n * rotor.axis_flu[2]
+        return total_n
 
     @property
     def thrust_to_weight(self) -> float:

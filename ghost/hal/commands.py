@@ -121,6 +121,7 @@ class RejectReason(IntEnum):
     GEOFENCE = 10
     ALTITUDE = 11
     SINK_FAILED = 12
+    WRONG_MODE = 13
 
 
 @message

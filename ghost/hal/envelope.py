@@ -58,8 +58,7 @@ class SafetyEnvelope:
         """How far a point lies outside the fence; 0.0 inside, on the edge, or without a fence."""
         if self.geofence_enu_m is None:
             return 0.0
-        corners: tuple[Point, ...] = self.geofence_enu_m
-        edges = list(zip(corners, corners[1:] + corners[:1], strict=True))
+        edges = _edges(self.geofence_enu_m)
         nearest = min(_distance(east_m, north_m, start, end) for start, end in edges)
         crossings = sum(_crosses(east_m, north_m, start, end) for start, end in edges)
         return 0.0 if crossings % 2 or nearest < _ON_EDGE_M else nearest
@@ -74,11 +73,17 @@ def _checked_polygon(corners: Any) -> tuple[Point, ...]:
         raise ConfigError(f"geofence {polygon.tolist()}; expected corners of (east, north)")
     if len(polygon) < 3 or not np.isfinite(polygon).all():
         raise ConfigError(f"geofence {polygon.tolist()}; expected 3 or more finite corners")
-    east, north = polygon[:, 0], polygon[:, 1]
-    twice_area = float((east * np.roll(north, -1) - north * np.roll(east, -1)).sum())
+    points = tuple((east, north) for east, north in polygon.tolist())
+    twice_area = 0.0
+    for (east, north), (next_east, next_north) in _edges(points):
+        twice_area += east * next_north - north * next_east
     if twice_area == 0.0:
         raise ConfigError(f"geofence {polygon.tolist()} encloses no area")
-    return tuple((corner[0], corner[1]) for corner in polygon.tolist())
+    return points
+
+
+def _edges(corners: tuple[Point, ...]) -> list[tuple[Point, Point]]:
+    return list(zip(corners, corners[1:] + corners[:1], strict=True))
 
 
 def _crosses(east_m: float, north_m: float, start: Point, end: Point) -> bool:

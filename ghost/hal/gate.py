@@ -13,6 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ghost.core.clock import Clock
+from ghost.core.errors import shown
 from ghost.hal.capabilities import ActuatorSpec
 from ghost.hal.commands import (
     LEVELS,
@@ -25,7 +26,7 @@ from ghost.hal.commands import (
     VelocityCommand,
 )
 from ghost.hal.envelope import SafetyEnvelope
-from ghost.hal.message import array_fields, shown
+from ghost.hal.message import array_fields
 from ghost.hal.protocols import ActuatorSink
 from ghost.hal.saturation import saturate
 
@@ -288,8 +289,8 @@ def _out_of_range(command: Command, spec: ActuatorSpec) -> Refusal | None:
     for name in (*_ARRAYS[type(command)], *_SCALARS[type(command)]):
         value = getattr(command, name)
         if name == "attitude":
-            with np.errstate(over="ignore", under="ignore"):
-                norm = float(np.sqrt((value * value).sum()))
+            w, x, y, z = value.tolist()
+            norm = float(np.sqrt(w * w + x * x + y * y + z * z))
             if not abs(norm - 1.0) <= 1e-3:
                 return RejectReason.OUT_OF_RANGE, f"attitude has norm {norm:.6g}; expected 1"
         elif name in limits:

@@ -19,7 +19,7 @@ from typing import (
 import numpy as np
 from numpy.typing import NDArray
 
-from ghost.core.errors import MessageError
+from ghost.core.errors import MessageError, shown
 
 T = TypeVar("T")
 
@@ -94,14 +94,6 @@ def command(cls: type[T]) -> type[T]:
     constructor, so that every bad command gets an ack with its reason.
     """
     return _message(cls, _seal_if_numeric, lenient=True)
-
-
-def shown(value: object) -> str:
-    """The start of a value's repr, for an error text; a repr may fail, as 10**5000's does."""
-    try:
-        return f"{value!r:.80}"
-    except Exception:  # noqa: BLE001 - whatever it is, an error text must not raise
-        return f"a {type(value).__name__} without a repr"
 
 
 def array_fields(cls: type) -> dict[str, Array]:

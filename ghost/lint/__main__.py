@@ -9,8 +9,9 @@ from ghost.lint.policy import POLICY
 from ghost.lint.rules import ALL_RULES
 
 _TEACH = """\
-A simulation run with the same seed must give the same log, byte for byte. These rules
-catch what breaks that: the wall clock, global randomness, float time, unordered iteration.
+A simulation run with the same seed must give the same log, byte for byte, on any machine.
+These rules catch what breaks that: the wall clock, global randomness, float time, unordered
+iteration, arithmetic that each machine rounds its own way.
 
   python -m ghost.lint ghost firmware_bridge hil    our packages, as `make lint` does
   python -m ghost.lint my_adapter.py                your own code: every rule holds

@@ -2,20 +2,26 @@
 
 from pathlib import Path
 
-WALL_CLOCK, RANDOMNESS, FLOAT_TIME, ORDER = "GD1", "GD2", "GD3", "GD4"
+WALL_CLOCK, RANDOMNESS, FLOAT_TIME, ORDER, ARITHMETIC = "GD1", "GD2", "GD3", "GD4", "GD5"
 
-DETERMINISTIC = (WALL_CLOCK, RANDOMNESS, FLOAT_TIME, ORDER)
+DETERMINISTIC = (WALL_CLOCK, RANDOMNESS, FLOAT_TIME, ORDER, ARITHMETIC)
+# What passes a flight on or looks back at one computes none of it.
+RECORDING = (WALL_CLOCK, RANDOMNESS, FLOAT_TIME, ORDER)
 REAL_TIME = (RANDOMNESS, FLOAT_TIME)
 
 # The longest matching prefix decides. A file outside these packages is somebody's adapter or
 # mission: it runs inside the simulation, so every rule holds.
 POLICY: dict[str, tuple[str, ...]] = {
     "ghost": DETERMINISTIC,
-    "ghost.core.random": (WALL_CLOCK, "GD201", "GD203", FLOAT_TIME, ORDER),
+    "ghost.core.random": (WALL_CLOCK, "GD201", "GD203", FLOAT_TIME, ORDER, ARITHMETIC),
     "ghost.cli": REAL_TIME,
+    "ghost.conformance": RECORDING,
     "ghost.deploy": REAL_TIME,
+    "ghost.events": RECORDING,
     "ghost.hardware": REAL_TIME,
     "ghost.lint": REAL_TIME,
+    "ghost.report": RECORDING,
+    "ghost.telemetry": RECORDING,
     "firmware_bridge": REAL_TIME,
     "hil": REAL_TIME,
 }

@@ -3,7 +3,9 @@
 import ast
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
+from itertools import chain
 
+from ghost.lint.arithmetic import array_sums, is_libm, is_sum, powers
 from ghost.lint.float_time import float_bindings, float_fields, says_nanoseconds, says_time
 from ghost.lint.sets import Sets, order_free, ordered_uses, popped
 from ghost.lint.source import Source
@@ -143,6 +145,18 @@ def identity_key(source: Source) -> Iterator[Hit]:
                 yield _hit(key_node, "id() as a key differs in every run")
 
 
+def libm(source: Source) -> Iterator[Hit]:
+    named = ((node, name) for node, name in _references(source) if is_libm(name))
+    for node, name in chain(named, powers(source)):
+        yield _hit(node, f"{name} rounds as the machine's libm does")
+
+
+def sum_order(source: Source) -> Iterator[Hit]:
+    named = ((node, name) for node, name in _references(source) if is_sum(name))
+    for node, name in chain(named, array_sums(source)):
+        yield _hit(node, f"{name} adds in the machine's order")
+
+
 def _references(source: Source) -> Iterator[tuple[ast.AST, str]]:
     """Every mention of an imported thing: called, passed on or stored, it is the same leak."""
     for node in source.nodes():
@@ -190,5 +204,7 @@ RULES = (
     Rule("GD402", "order of a file listing", "sorted(...)", listing_order),
     Rule("GD403", "hash() outside __hash__", "hashlib or the value", hash_value),
     Rule("GD404", "id() as a sort or dict key", "a name or a sequence number", identity_key),
+    Rule("GD501", "libm: sin, exp, log, hypot, **", "x * x, math.sqrt or ghost.core.exact", libm),
+    Rule("GD502", "order of a sum: np.sum, .dot, @", "a loop or math.fsum", sum_order),
 )
 ALL_RULES = (UNREASONED, UNUSED, *RULES)

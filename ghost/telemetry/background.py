@@ -8,8 +8,9 @@ from typing import IO, Any
 
 from ghost.core.channels import Channel
 from ghost.core.errors import LogError
-from ghost.events import EVENTS, Bus, Event, EventKind, Severity
+from ghost.events import Bus
 from ghost.telemetry.buffer import BufferedSink, DropPolicy
+from ghost.telemetry.failure import tell_failure
 from ghost.telemetry.log import LogWriter
 
 CHUNK_BYTES = 32 * 1024
@@ -46,16 +47,7 @@ class BackgroundLog:
             self.buffer.write(channel, message, stamp_ns, sequence)
         elif not self._reported:
             self._reported = True
-            self._bus.publish(
-                EVENTS,
-                Event(
-                    stamp_ns=stamp_ns,
-                    severity=Severity.ERROR,
-                    kind=EventKind.LOG_FAILED,
-                    source="log",
-                    text=f"the flight log stopped: {self._error}; the vehicle flies on unlogged",
-                ),
-            )
+            tell_failure(self._bus, self._error)
 
     def close(self) -> None:
         """Tell what was dropped, write what is left and the summary. The stream stays open."""

@@ -3,6 +3,7 @@
 import fcntl
 import hashlib
 from collections.abc import Mapping
+from contextlib import suppress
 from dataclasses import replace
 from pathlib import Path
 from types import TracebackType
@@ -12,9 +13,10 @@ from ghost.core.errors import LogError
 from ghost.events import Bus
 from ghost.telemetry.background import BackgroundLog
 from ghost.telemetry.buffer import DropPolicy
-from ghost.telemetry.log import ChannelCount, LogWriter
+from ghost.telemetry.log import ChannelCount
 from ghost.telemetry.manifest import ChannelEntry, LogEntry, Manifest, write_manifest
 from ghost.telemetry.reader import LOG_NAME
+from ghost.telemetry.synchronous import SynchronousLog
 
 
 class RunRecorder:
@@ -48,9 +50,11 @@ class RunRecorder:
         except OSError as error:
             raise LogError(f"cannot record into {self.folder}: {error}") from None
         if background:
-            self._sink: LogWriter | BackgroundLog = BackgroundLog(self._stream, bus, policy=policy)
+            self._sink: SynchronousLog | BackgroundLog = BackgroundLog(
+                self._stream, bus, policy=policy
+            )
         else:
-            self._sink = LogWriter(self._stream)
+            self._sink = SynchronousLog(self._stream, bus)
         bus.attach(self._sink, name="log")
 
     def _begin(self, manifest: Manifest) -> None:
@@ -69,8 +73,9 @@ class RunRecorder:
             self._sink.close()  # still attached: what it has to say at the end is logged too
         finally:
             self._bus.detach("log")
-            self._stream.close()
-        writer = self._sink.writer if isinstance(self._sink, BackgroundLog) else self._sink
+            with suppress(OSError):  # told already; what is on the disk can be recovered
+                self._stream.close()
+        writer = self._sink.writer
         self.manifest = replace(
             self.manifest,
             log=finished_log(

@@ -19,6 +19,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from ghost.core.clock import SimClock
+from ghost.core.errors import shown
 from ghost.hal import (
     AckStatus,
     ActuatorSpec,
@@ -35,7 +36,6 @@ from ghost.hal import (
     TrajectoryCommand,
     VelocityCommand,
 )
-from ghost.hal.message import shown
 
 Numbers = tuple[float, ...]
 Verdict = bool | None  # None: too close to call

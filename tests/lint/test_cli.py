@@ -49,6 +49,15 @@ def test_the_float_field_message(tmp_path: Path) -> None:
     assert "float time field; use int nanoseconds and an _ns suffix" in result.stdout
 
 
+def test_the_arithmetic_messages(tmp_path: Path) -> None:
+    write(tmp_path / "a.py", "x = y**2\nx = y.sum()\n")
+    assert ghost_lint("a.py", cwd=tmp_path).stdout == (
+        "a.py:1:5: GD501 ** rounds as the machine's libm does; "
+        "use x * x, math.sqrt or ghost.core.exact instead\n"
+        "a.py:2:5: GD502 .sum() adds in the machine's order; use a loop or math.fsum instead\n"
+    )
+
+
 def test_an_excuse_with_a_reason_is_silent(tmp_path: Path) -> None:
     excuse = "# determinism: allow GD102 the person watching needs a pause"
     write(tmp_path / "a.py", f"import time\ntime.sleep(1)  {excuse}\n")
@@ -86,4 +95,4 @@ def test_no_path_is_a_usage_error(tmp_path: Path) -> None:
 def test_help_teaches_and_list_names_every_rule(tmp_path: Path) -> None:
     assert "# determinism: allow GD101" in ghost_lint("--help", cwd=tmp_path).stdout
     listed = ghost_lint("--list", cwd=tmp_path).stdout
-    assert all(code in listed for code in ("GD001", "GD101", "GD202", "GD302", "GD401"))
+    assert all(code in listed for code in ("GD001", "GD101", "GD202", "GD302", "GD401", "GD502"))

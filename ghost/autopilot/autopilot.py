@@ -1,0 +1,343 @@
+"""The embedded flight controller: it stands where PX4 stands, and takes what PX4 takes."""
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ghost.autopilot import setpoint
+from ghost.autopilot.config import AutopilotConfig
+from ghost.autopilot.failsafe import Situation, judge
+from ghost.autopilot.landed import LandDetector
+from ghost.autopilot.manoeuvre import Manoeuvre
+from ghost.control import Gains, allocate, derive, kernel
+from ghost.control.gains import pack
+from ghost.core.rotations import from_yaw, tilt_of, yaw_of
+from ghost.estimation import Estimator
+from ghost.hal import (
+    AckStatus,
+    Action,
+    ActionAck,
+    ActuatorSpec,
+    BatterySample,
+    Command,
+    CommandAck,
+    CommandLevel,
+    ControlState,
+    EstimateHealth,
+    Failsafe,
+    FlightMode,
+    MotorCommand,
+    RejectReason,
+    SafetyEnvelope,
+    Sample,
+    VehicleState,
+    VehicleStatus,
+)
+from ghost.hal.airframe import GRAVITY_MPS2, Airframe
+from ghost.hal.commands import LEVELS
+
+FloatArray = NDArray[np.float64]
+
+_MODES = {
+    Action.MANUAL: FlightMode.MANUAL,
+    Action.HOLD: FlightMode.HOLD,
+    Action.TAKEOFF: FlightMode.TAKEOFF,
+    Action.LAND: FlightMode.LAND,
+    Action.RETURN: FlightMode.RETURN,
+    Action.OFFBOARD: FlightMode.OFFBOARD,
+}
+_MANUAL_LEVELS = (CommandLevel.DIRECT_MOTOR, CommandLevel.BODY_RATE, CommandLevel.ATTITUDE)
+
+
+@dataclass(slots=True)
+class _Order:
+    """The newest command in force, and when it came."""
+
+    command: Command
+    at_ns: int
+
+
+class Autopilot:
+    """Feed it samples, call update each control period, and give its motors to the vehicle."""
+
+    def __init__(
+        self,
+        airframe: Airframe,
+        envelope: SafetyEnvelope,
+        estimator: Estimator,
+        config: AutopilotConfig,
+        *,
+        gains: Gains | None = None,
+    ) -> None:
+        self.estimator = estimator
+        self.spec = ActuatorSpec(tuple(CommandLevel), len(airframe.rotors))
+        self.mode = FlightMode.HOLD
+        self.failsafe = Failsafe.NONE
+        self.armed = False
+        self.killed = False
+        self.motors = np.zeros(len(airframe.rotors))
+        self._envelope = envelope
+        self._config = config
+        self._period_ns = config.control_period_ns
+        self._full_v = airframe.battery.full_v
+        self._curve = airframe.thrust_curve
+        self._hover = airframe.mass_kg * GRAVITY_MPS2 / airframe.max_thrust_n
+        self._gains = pack(gains or derive(airframe, config.control_period_ns), airframe, envelope)
+        self._allocation = allocate(airframe)
+        self._limits = np.array([rotor.max_thrust_n for rotor in airframe.rotors])
+        self._want = np.zeros(setpoint.SIZE)
+        self._integral = np.zeros(6)
+        self._demand = np.zeros(4)
+        self._landed = LandDetector()
+        self._battery: BatterySample | None = None
+        self._order: _Order | None = None
+        self._manoeuvre: Manoeuvre | None = None
+        self._home_m = [0.0, 0.0, 0.0]
+        self._now_ns = 0
+        self._counts = {VehicleState: 0, VehicleStatus: 0, ControlState: 0}
+        self._acted = 0
+
+    def sense(self, sample: Sample) -> None:
+        if isinstance(sample, BatterySample):
+            self._battery = sample
+        else:
+            self.estimator.add(sample)
+
+    def update(self, now_ns: int) -> FloatArray:
+        """One control period: judge, choose the set-point, run the loops."""
+        self._now_ns = now_ns
+        if not self.armed:
+            self.motors[:] = 0.0
+            return self.motors
+        self._act_on_failsafes(now_ns)
+        self._choose_setpoint()
+        if self._want[0] == CommandLevel.DIRECT_MOTOR:
+            return self.motors
+        if self._landed.on_ground and self.mode is not FlightMode.TAKEOFF and self._is_low():
+            self._integral[:] = 0.0
+        kernel.cascade(
+            self.estimator.nominal,
+            self.estimator.rate_flu_rps,
+            self._want,
+            self._integral,
+            self._gains,
+            self._demand,
+            self._period_ns / 1e9,
+        )
+        kernel.mix(
+            self._demand, self._allocation, self._limits, self.motors, self._curve, self._sag()
+        )
+        self._notice_landing(now_ns)
+        return self.motors
+
+    def send(self, command: Command) -> CommandAck:
+        """Take a set-point that the gate let through."""
+        refusal = self._refusal(command)
+        if refusal:
+            return self._ack(command, AckStatus.REJECTED, RejectReason.WRONG_MODE, refusal)
+        self._order = _Order(command, self._now_ns)
+        return self._ack(command, AckStatus.ACCEPTED, RejectReason.NONE, "")
+
+    def request(self, action: Action, *, altitude_m: float = 0.0) -> ActionAck:
+        detail = self._try(action, altitude_m)
+        self._acted += 1
+        return ActionAck(self._now_ns, self._acted - 1, action, not detail, detail)
+
+    def reset_kill(self) -> None:
+        self.killed = False
+
+    def state(self) -> VehicleState:
+        return self.estimator.state(self._next(VehicleState))
+
+    def status(self) -> VehicleStatus:
+        return VehicleStatus(
+            self._now_ns,
+            self._next(VehicleStatus),
+            self.mode,
+            self.armed,
+            self.killed,
+            self._landed.on_ground,
+            self.failsafe,
+            "" if self.armed else self.arming_blocked_by(),
+            np.array(self._home_m),
+        )
+
+    def control(self) -> ControlState:
+        want = self._want
+        level = want[0] if self.armed else 0.0
+        nan = np.full(4, np.nan)
+        return ControlState(
+            self._now_ns,
+            self._next(ControlState),
+            want[1:4] if level >= CommandLevel.POSITION else nan[:3],
+            want[4:7] if level >= CommandLevel.VELOCITY else nan[:3],
+            want[10:14] if level >= CommandLevel.ATTITUDE else nan,
+            want[14:17] if level >= CommandLevel.BODY_RATE else nan[:3],
+            float(want[17]) if level >= CommandLevel.BODY_RATE else float("nan"),
+            self.motors,
+        )
+
+    def arming_blocked_by(self) -> str:
+        """Why arming would be refused, or nothing."""
+        if self.killed:
+            return "killed; reset first"
+        if not self.estimator.ready:
+            return "the estimator has not settled"
+        if self.estimator.verdict is not EstimateHealth.GOOD:
+            return f"the estimate is {self.estimator.verdict.name}"
+        if self._battery is None:
+            return "the battery was not heard yet"
+        if self._battery.remaining < self._config.arm_above_charge:
+            least = self._config.arm_above_charge
+            return f"the battery has {self._battery.remaining:.0%}; {least:.0%} is needed"
+        if tilt_of(self.estimator.nominal[6:10]) > self._config.arm_below_tilt_rad:
+            return "the vehicle is tilted"
+        return ""
+
+    def _try(self, action: Action, altitude_m: float) -> str:
+        """Do it, or say why not."""
+        if action is Action.KILL:
+            self.killed, self.armed = True, False
+            self.motors[:] = 0.0
+            return ""
+        if action is Action.ARM:
+            return self._arm()
+        if action is Action.DISARM:
+            if self.armed and not self._landed.on_ground:
+                return "in the air; land first, or kill"
+            self._disarm()
+            return ""
+        if action is Action.TAKEOFF and not altitude_m > 0.0:
+            return f"altitude is {altitude_m} m; expected above 0"
+        if not self.armed:
+            return "disarmed; arm first"
+        if self.failsafe is not Failsafe.NONE and action not in {Action.LAND, Action.MANUAL}:
+            return f"failsafe {self.failsafe.name} is in force"
+        if action is not Action.MANUAL and self.estimator.verdict is EstimateHealth.LOST:
+            return "the estimate is LOST"
+        self._enter(_MODES[action])
+        if self._manoeuvre is not None:
+            self._manoeuvre.target_height_m = altitude_m
+        return ""
+
+    def _arm(self) -> str:
+        if self.armed:
+            return ""
+        if blocked := self.arming_blocked_by():
+            return blocked
+        self.armed = True
+        self.failsafe = Failsafe.NONE
+        self._home_m = self.estimator.nominal[:3].tolist()
+        self._landed = LandDetector()
+        self._integral[:] = 0.0
+        self._enter(FlightMode.HOLD)
+        return ""
+
+    def _disarm(self) -> None:
+        self.armed = False
+        self.motors[:] = 0.0
+        self.mode = FlightMode.HOLD
+        self._order = None
+
+    def _enter(self, mode: FlightMode) -> None:
+        self.mode = mode
+        self._order = None
+        self._entered_ns = self._now_ns
+        self._manoeuvre = None
+        if mode not in {FlightMode.MANUAL, FlightMode.OFFBOARD}:
+            self._manoeuvre = Manoeuvre(mode, self.estimator.nominal, self._config, self._home_m)
+        else:
+            self._waiting = Manoeuvre(
+                FlightMode.HOLD, self.estimator.nominal, self._config, self._home_m
+            )
+
+    def _act_on_failsafes(self, now_ns: int) -> None:
+        since_ns = self._order.at_ns if self._order else self._entered_ns
+        failsafe, mode = judge(
+            Situation(
+                self.mode,
+                self.estimator.verdict,
+                self._battery.remaining if self._battery else None,
+                now_ns - since_ns,
+                self.estimator.nominal[:3].tolist(),
+            ),
+            self._config,
+            self._envelope,
+        )
+        # Once raised it stands until landing; only a graver one takes its place.
+        if failsafe > self.failsafe:
+            self.failsafe = failsafe
+            if mode is not self.mode and not self._landed.on_ground:
+                self._enter(mode)
+
+    def _choose_setpoint(self) -> None:
+        if self._manoeuvre is not None:
+            if self.estimator.verdict is EstimateHealth.LOST:
+                level = from_yaw(yaw_of(self.estimator.nominal[6:10])).tolist()
+                setpoint.drift_down(self._want, level, 0.9 * self._hover)
+                return
+            following = self._manoeuvre.write(
+                self._want, self.estimator.nominal, self._period_ns / 1e9
+            )
+            if following is not self.mode:
+                reference_m = self._manoeuvre.reference_m
+                self._enter(following)
+                if following is FlightMode.HOLD:
+                    self._manoeuvre.hold_at(reference_m)
+            return
+        if self._order is None:
+            self._waiting.write(self._want, self.estimator.nominal, self._period_ns / 1e9)
+            return
+        setpoint.fill(self._want, self._order.command)
+        if isinstance(self._order.command, MotorCommand):
+            self.motors[:] = self._order.command.motors
+
+    def _refusal(self, command: Command) -> str:
+        if self.mode is FlightMode.OFFBOARD:
+            return ""
+        if self.mode is FlightMode.MANUAL:
+            level = LEVELS[type(command)]
+            return "" if level in _MANUAL_LEVELS else f"{level.name} needs OFFBOARD, not MANUAL"
+        return f"in {self.mode.name}; request OFFBOARD or MANUAL first"
+
+    def _notice_landing(self, now_ns: int) -> None:
+        x, y, climb_mps = self.estimator.nominal[3:6].tolist()
+        thrust = float(self._demand[0] / self._gains[1]) / self._hover
+        was_flying = not self._landed.on_ground
+        is_down = self._landed.update(
+            now_ns,
+            thrust=thrust,
+            climb_mps=climb_mps,
+            wanted_mps=float(self._want[6]),
+            speed_mps=abs(x) + abs(y),
+        )
+        if is_down and was_flying:
+            self._disarm()
+
+    def _is_low(self) -> bool:
+        return bool(self._want[17] < 0.9 * self._hover)
+
+    def _sag(self) -> float:
+        if self._battery is None:
+            return 1.0
+        ratio = min(max(self._battery.voltage_v / self._full_v, 0.7), 1.0)
+        return ratio * ratio
+
+    def _next(self, kind: type) -> int:
+        self._counts[kind] += 1
+        return self._counts[kind] - 1
+
+    def _ack(
+        self, command: Command, status: AckStatus, reason: RejectReason, detail: str
+    ) -> CommandAck:
+        accepted = status is AckStatus.ACCEPTED
+        return CommandAck(
+            self._now_ns,
+            command.stamp_ns,
+            command.sequence,
+            status,
+            reason,
+            detail,
+            command if accepted else None,
+        )

@@ -1,0 +1,84 @@
+"""`ghost robots`: what can be flown."""
+
+import argparse
+from pathlib import Path
+from typing import Any
+
+from ghost.core.errors import GhostError
+from ghost.deploy import RobotDescription, find_robots, load_robot
+
+
+def add_parser(commands: Any) -> None:
+    parser = commands.add_parser(
+        "robots",
+        help="list, show and check robots",
+        description="Robots are folders with a robot.yaml: Ghost's own, and yours by --robots.",
+    )
+    verbs = parser.add_subparsers(title="commands", metavar="COMMAND", required=True)
+    listing = verbs.add_parser("list", help="all robots, and how each can be flown")
+    listing.set_defaults(run=_list)
+    show = verbs.add_parser("show", help="what a robot is")
+    show.add_argument("robot", metavar="ROBOT")
+    show.set_defaults(run=_show)
+    check = verbs.add_parser("check", help="read every robot.yaml, and say what is wrong with it")
+    check.set_defaults(run=_check)
+    for verb in (listing, show, check):
+        verb.add_argument(
+            "--robots",
+            type=Path,
+            action="append",
+            default=[],
+            metavar="DIR",
+            help="a folder of robots",
+        )
+
+
+def _list(options: argparse.Namespace) -> int:
+    robots = [load_robot(name, options.robots) for name in find_robots(options.robots)]
+    width = max(len(robot.name) for robot in robots)
+    for robot in robots:
+        print(f"{robot.name:<{width}}  {_modes(robot):<9}  {robot.description}")
+    return 0
+
+
+def _show(options: argparse.Namespace) -> int:
+    robot = load_robot(options.robot, options.robots)
+    print(f"{robot.name}: {robot.description}")
+    print(f"file       {robot.path}")
+    simulator = f"derived, {robot.sim.simulator}" if robot.sim else "none"
+    print(f"sim HAL    {robot.hal.sim or simulator}")
+    print(f"real HAL   {robot.hal.real or 'none'}")
+    if robot.airframe:
+        airframe = robot.airframe
+        print(
+            f"airframe   {airframe.mass_kg:g} kg, {len(airframe.rotors)} rotors, "
+            f"thrust to weight {airframe.thrust_to_weight:.2f}"
+        )
+    for model in robot.sensors:
+        latency = f", {model.latency_ns / 1e6:g} ms late" if model.latency_ns else ""
+        rate = f"{1e9 / model.period_ns:g} Hz"
+        print(f"sensor     {model.name} ({model.kind.name.lower()}) at {rate}{latency}")
+    envelope = robot.envelope
+    print(
+        f"envelope   {envelope.min_altitude_m:g} to {envelope.max_altitude_m:g} m, "
+        f"{envelope.max_speed_mps:g} m/s, {'fenced' if envelope.geofence_enu_m else 'no fence'}"
+    )
+    return 0
+
+
+def _check(options: argparse.Namespace) -> int:
+    failures = 0
+    for name in find_robots(options.robots):
+        try:
+            load_robot(name, options.robots)
+            print(f"[PASS] {name}")
+        except GhostError as error:
+            failures += 1
+            print(f"[FAIL] {error}")
+    return 1 if failures else 0
+
+
+def _modes(robot: RobotDescription) -> str:
+    modes = ["sim"] if robot.hal.sim or robot.sim else []
+    modes += ["real"] if robot.hal.real else []
+    return "+".join(modes) or "neither"

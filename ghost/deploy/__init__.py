@@ -1,0 +1,27 @@
+"""The composition root: robots, scenarios, and the session that flies them."""
+
+from ghost.deploy.hal import MissingHalError, build_hal
+from ghost.deploy.robot import RobotDescription, read_robot
+from ghost.deploy.robots import find_robots, load_robot
+from ghost.deploy.scenario import Scenario, find_shipped, load_scenario
+from ghost.deploy.session import Flight, Order, SimulatedFlight
+from ghost.deploy.statistics import Summary
+from ghost.mission import Result, load_mission
+
+__all__ = [
+    "Flight",
+    "MissingHalError",
+    "Order",
+    "Result",
+    "RobotDescription",
+    "Scenario",
+    "SimulatedFlight",
+    "Summary",
+    "build_hal",
+    "find_robots",
+    "find_shipped",
+    "load_mission",
+    "load_robot",
+    "load_scenario",
+    "read_robot",
+]

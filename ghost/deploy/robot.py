@@ -1,0 +1,243 @@
+"""robot.yaml: what a robot is, strictly read. A robot is data; adding one needs no code."""
+
+import math
+from collections.abc import Mapping
+from dataclasses import MISSING, dataclass, fields
+from pathlib import Path
+from typing import Any
+
+from ghost.autopilot import AutopilotConfig
+from ghost.core.errors import ConfigError
+from ghost.core.fields import (
+    Reader,
+    choice,
+    integer,
+    items,
+    nullable,
+    number,
+    section,
+    text,
+)
+from ghost.hal import SafetyEnvelope, SensorKind
+from ghost.hal.airframe import Airframe, Battery, Rotor
+from ghost.simulation.models.sensors import MODELS, SensorModel
+from ghost.telemetry.document import read_document
+
+ROBOT_FILE = "robot.yaml"
+
+
+@dataclass(frozen=True, slots=True)
+class HalEntrypoints:
+    """Each a "module:Class", or None where the robot has no such HAL."""
+
+    sim: str | None
+    real: str | None
+
+
+@dataclass(frozen=True, slots=True)
+class SimBlock:
+    """That a robot can be simulated with the generic backend, and by which simulator at first."""
+
+    simulator: str
+
+
+@dataclass(frozen=True, slots=True)
+class RobotDescription:
+    name: str
+    description: str
+    path: Path
+    hal: HalEntrypoints
+    sim: SimBlock | None
+    airframe: Airframe | None
+    sensors: tuple[SensorModel, ...]
+    envelope: SafetyEnvelope
+    autopilot: AutopilotConfig
+    plain: Mapping[str, Any]
+    """The file as it stands, for a run's manifest."""
+
+
+def read_robot(path: Path) -> RobotDescription:
+    """From a robot.yaml; every key checked, errors with the path to theirs."""
+    plain = read_document(path)
+    try:
+        return _robot(plain, path)
+    except ConfigError as error:
+        raise ConfigError(f"{path}: {error}") from None
+
+
+def _robot(plain: Any, path: Path) -> RobotDescription:
+    found = section(
+        {
+            "name": text,
+            "description": text,
+            "hal": section(
+                {"sim": nullable(_entrypoint), "real": nullable(_entrypoint)},
+                required=("sim", "real"),
+            ),
+            "sim": section({"simulator": text}, required=("simulator",)),
+            "airframe": _airframe,
+            "sensors": _sensors,
+            "envelope": _envelope,
+            "autopilot": _autopilot,
+        },
+        required=("name", "description", "hal"),
+    )(plain, "")
+    if found["name"] != path.parent.name:
+        raise ConfigError(f"name is {found['name']!r}, but its folder is {path.parent.name!r}")
+    sim = found.get("sim")
+    if sim is not None and "airframe" not in found:
+        raise ConfigError("sim needs an airframe to simulate; add one, or remove sim")
+    if sim is not None and not any(
+        model.kind is SensorKind.IMU for model in found.get("sensors", ())
+    ):
+        raise ConfigError("sim needs a sensor of kind imu; without one nothing can fly")
+    return RobotDescription(
+        name=found["name"],
+        description=found["description"],
+        path=path,
+        hal=HalEntrypoints(**found["hal"]),
+        sim=SimBlock(**sim) if sim else None,
+        airframe=found.get("airframe"),
+        sensors=found.get("sensors", ()),
+        envelope=found.get("envelope", SafetyEnvelope()),
+        autopilot=found.get("autopilot", AutopilotConfig()),
+        plain=plain,
+    )
+
+
+def _entrypoint(plain: Any, path: str) -> str:
+    words = text(plain, path).split(":")
+    if len(words) != 2 or not all(part.isidentifier() for part in words[0].split(".")):
+        raise ConfigError(f"{path} is {plain!r}; expected module:Class, or null")
+    return ":".join(words)
+
+
+def _airframe(plain: Any, path: str) -> Airframe:
+    rotor_readers: dict[str, Reader] = {
+        "max_thrust_n": number(1e-6, 1e6),
+        "torque_per_thrust_m": number(0.0, 10.0),
+        "max_speed_rps": number(0.1, 1e5),
+        "max_power_w": number(1e-6, 1e6),
+        "time_constant_ms": number(1.0, 10_000.0),
+    }
+    found = section(
+        {
+            "mass_kg": number(1e-3, 1e4),
+            "inertia_kgm2": _VECTOR,
+            "thrust_curve": number(0.0, 1.0),
+            "drag_linear": _VECTOR,
+            "drag_quadratic": _VECTOR,
+            "drag_angular": _VECTOR,
+            "rotor": section(rotor_readers, required=tuple(rotor_readers)),
+            "rotors": items(
+                section(
+                    {
+                        "position_flu_m": _VECTOR,
+                        "turns": choice("ccw", "cw"),
+                        "axis_flu": _VECTOR,
+                        **rotor_readers,
+                    },
+                    required=("position_flu_m", "turns"),
+                ),
+                least=3,
+                most=16,
+            ),
+            "legs_flu_m": items(_VECTOR, least=1, most=16),
+            "battery": section(
+                {name: number(0.0, 1e6) for name in _names(Battery)}, required=_required(Battery)
+            ),
+        },
+        required=("mass_kg", "inertia_kgm2", "rotor", "rotors", "legs_flu_m", "battery"),
+    )(plain, path)
+    common = found.pop("rotor")
+    try:
+        rotors = tuple(_rotor(common | rotor) for rotor in found.pop("rotors"))
+        return Airframe(rotors=rotors, battery=Battery(**found.pop("battery")), **found)
+    except ConfigError as error:
+        raise ConfigError(f"{path}: {error}") from None
+
+
+def _rotor(plain: dict[str, Any]) -> Rotor:
+    values = dict(plain)
+    direction = 1 if values.pop("turns") == "ccw" else -1
+    time_constant_ns = round(values.pop("time_constant_ms") * 1e6)
+    return Rotor(direction=direction, time_constant_ns=time_constant_ns, **values)
+
+
+def _sensors(plain: Any, path: str) -> tuple[SensorModel, ...]:
+    if not isinstance(plain, dict):
+        raise ConfigError(f"{path} is {plain!r:.80}; expected a name and its settings for each")
+    return tuple(_sensor(str(name), settings, f"{path}.{name}") for name, settings in plain.items())
+
+
+def _sensor(name: str, plain: Any, path: str) -> SensorModel:
+    kinds = {kind.name.lower(): model for kind, model in MODELS.items()}
+    if not isinstance(plain, dict) or "kind" not in plain:
+        raise ConfigError(f"{path}.kind is missing; expected one of {', '.join(kinds)}")
+    model = kinds[choice(*kinds)(plain["kind"], f"{path}.kind")]
+    readers: dict[str, Reader] = {
+        "kind": text,
+        "rate_hz": number(0.01, 10_000.0),
+        "latency_ms": number(0.0, 10_000.0),
+        "dropout": number(0.0, 0.999),
+    }
+    for entry in fields(model):
+        if entry.name not in {"name", "period_ns", "latency_ns", "dropout"}:
+            readers[entry.name] = integer(0, 2**62) if entry.type is int else number(0.0, 1e9)
+    found = section(readers, required=("kind", "rate_hz"))(plain, path)
+    del found["kind"]
+    period = 1e9 / found.pop("rate_hz")
+    if abs(period - round(period)) > 1e-6:
+        raise ConfigError(f"{path}.rate_hz gives a period of {period} ns; expected whole ns")
+    latency_ns = round(found.pop("latency_ms", 0.0) * 1e6)
+    return model(name=name, period_ns=round(period), latency_ns=latency_ns, **found)
+
+
+def _envelope(plain: Any, path: str) -> SafetyEnvelope:
+    found = section(
+        {
+            "geofence_enu_m": items(items(_METRES, least=2, most=2), least=3, most=1000),
+            "min_altitude_m": _METRES,
+            "max_altitude_m": _METRES,
+            "max_speed_mps": number(0.01, 1e3),
+            "max_climb_mps": number(0.01, 1e3),
+            "max_tilt_deg": number(0.1, 90.0),
+            "max_rate_dps": number(0.1, 1e4),
+            "max_command_age_ms": number(1.0, 1e5),
+            "command_timeout_ms": number(1.0, 1e5),
+            "lookahead_ms": number(0.0, 1e5),
+        }
+    )(plain, path)
+    for name in ("max_tilt", "max_rate"):
+        unit, old = ("rad", "deg") if name == "max_tilt" else ("rps", "dps")
+        if f"{name}_{old}" in found:
+            found[f"{name}_{unit}"] = found.pop(f"{name}_{old}") * math.pi / 180.0
+    for name in ("max_command_age", "command_timeout", "lookahead"):
+        if f"{name}_ms" in found:
+            found[f"{name}_ns"] = round(found.pop(f"{name}_ms") * 1e6)
+    try:
+        return SafetyEnvelope(**found)
+    except ConfigError as error:
+        raise ConfigError(f"{path}: {error}") from None
+
+
+def _autopilot(plain: Any, path: str) -> AutopilotConfig:
+    readers: dict[str, Reader] = {
+        name: number(0.0, 1e6) for name in _names(AutopilotConfig) if not name.endswith("_ns")
+    }
+    try:
+        return AutopilotConfig(**section(readers)(plain, path))
+    except ConfigError as error:
+        raise ConfigError(f"{path}: {error}") from None
+
+
+def _names(kind: Any) -> tuple[str, ...]:
+    return tuple(entry.name for entry in fields(kind))
+
+
+def _required(kind: Any) -> tuple[str, ...]:
+    return tuple(entry.name for entry in fields(kind) if entry.default is MISSING)
+
+
+_METRES = number(-1e5, 1e5)
+_VECTOR = items(_METRES, least=3, most=3)

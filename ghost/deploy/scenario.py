@@ -1,0 +1,158 @@
+"""Scenarios: the start, the weather and what goes wrong, as YAML."""
+
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass
+from importlib.resources import files
+from pathlib import Path
+from typing import Any
+
+from ghost.core.errors import ConfigError, FrameError, shown
+from ghost.core.fields import (
+    choice,
+    integer,
+    items,
+    nanoseconds,
+    nearest,
+    number,
+    section,
+    text,
+)
+from ghost.core.frames import Geodetic
+from ghost.core.rotations import from_yaw
+from ghost.hal import ScenarioSpec
+from ghost.hal.scenario import ZURICH
+from ghost.simulation.adapter import Fault, FaultKind, Start, Wind
+from ghost.simulation.backend import Happening
+from ghost.telemetry.document import read_document
+
+
+@dataclass(frozen=True, slots=True)
+class Scenario:
+    spec: ScenarioSpec
+    start: Start
+    wind: Wind
+    happenings: tuple[Happening, ...]
+    plain: Mapping[str, Any]
+
+
+def load_scenario(source: str, seed: int | None = None) -> Scenario:
+    """By the name of a shipped one, or by the path of a file; seed takes the place of its own."""
+    path = find_shipped("scenarios", source)
+    plain = read_document(path)
+    try:
+        return _scenario(plain, seed)
+    except ConfigError as error:
+        raise ConfigError(f"{path}: {error}") from None
+
+
+def find_shipped(kind: str, source: str) -> Path:
+    """The file that a name or a path stands for; kind is missions or scenarios."""
+    if source.endswith((".yaml", ".yml")) or "/" in source:
+        return Path(source)
+    shipped = {path.stem: path for path in sorted(_shipped(kind).glob("*.yaml"))}
+    if source not in shipped:
+        raise ConfigError(
+            f"no shipped {kind[:-1]} named {source!r}{nearest(source, shipped)} "
+            "(a file of your own is given by its path, ending in .yaml)"
+        )
+    return shipped[source]
+
+
+def _shipped(kind: str) -> Path:
+    return Path(str(files("ghost.scenarios"))) / kind
+
+
+def _scenario(plain: Any, seed: int | None) -> Scenario:
+    found = section(
+        {
+            "name": text,
+            "description": text,
+            "seed": integer(0, 2**64 - 1),
+            "step_ms": number(0.01, 100.0),
+            "duration_s": nanoseconds(0.1, 86_400.0),
+            "origin": _origin,
+            "start": _start,
+            "wind": _wind,
+            "events": items(_happening, least=0, most=1000),
+        },
+        required=("name", "duration_s"),
+    )(plain, "")
+    step = found.get("step_ms", 1.0) * 1e6
+    if step != round(step):
+        raise ConfigError(f"step_ms is {found['step_ms']}; expected whole nanoseconds")
+    spec = ScenarioSpec(
+        name=found["name"],
+        seed=found.get("seed", 0) if seed is None else seed,
+        step_ns=round(step),
+        duration_ns=found["duration_s"],
+        origin=found.get("origin", ZURICH),
+    )
+    return Scenario(
+        spec,
+        found.get("start", Start()),
+        found.get("wind", Wind()),
+        found.get("events", ()),
+        plain,
+    )
+
+
+def _origin(plain: Any, path: str) -> Geodetic:
+    names = ("latitude_deg", "longitude_deg", "altitude_m")
+    found = section(dict.fromkeys(names, number(-1e5, 1e5)), required=names)(plain, path)
+    try:
+        return Geodetic(**found)
+    except FrameError as error:
+        raise ConfigError(f"{path}: {error}") from None
+
+
+def _start(plain: Any, path: str) -> Start:
+    found = section(
+        {
+            "position_enu_m": _VECTOR,
+            "heading_deg": number(-360.0, 360.0),
+            "charge": number(0.0, 1.0),
+        }
+    )(plain, path)
+    w, x, y, z = from_yaw(found.pop("heading_deg", 0.0) * math.pi / 180.0).tolist()
+    return Start(attitude=(w, x, y, z), **found)
+
+
+def _wind(plain: Any, path: str) -> Wind:
+    found = section(
+        {
+            "mean_enu_mps": _VECTOR,
+            "gust_mps": number(0.0, 50.0),
+            "gust_s": nanoseconds(0.02, 600.0),
+        }
+    )(plain, path)
+    if "gust_s" in found:
+        found["gust_ns"] = found.pop("gust_s")
+    return Wind(**found)
+
+
+def _happening(plain: Any, path: str) -> Happening:
+    found = section(
+        {
+            "at_s": nanoseconds(0.0, 86_400.0),
+            "wind": _wind,
+            "fault": choice(*FaultKind),
+            "target": text,
+            "values": items(number(-1e9, 1e9), least=0, most=6),
+        },
+        required=("at_s",),
+    )(plain, path)
+    if ("wind" in found) == ("fault" in found):
+        raise ConfigError(f"{path} is {shown(plain)}; expected either wind or fault")
+    if "wind" in found:
+        return Happening(found["at_s"], found["wind"])
+    if "target" not in found:
+        raise ConfigError(f"{path}.target is missing; expected a sensor, motor/N or battery")
+    kind = FaultKind(found["fault"])
+    values = found.get("values", ())
+    if kind in {FaultKind.NOISE, FaultKind.STRENGTH, FaultKind.CHARGE} and len(values) != 1:
+        raise ConfigError(f"{path}.values has {len(values)} entries; {kind} takes one")
+    return Happening(found["at_s"], Fault(found["target"], kind, values))
+
+
+_VECTOR = items(number(-1e5, 1e5), least=3, most=3)

@@ -1,0 +1,206 @@
+"""A simulated flight from take-off to the closed log."""
+
+import time
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from ghost.core.channels import Channel
+from ghost.core.errors import ConfigError
+from ghost.deploy.hal import build_hal
+from ghost.deploy.robot import RobotDescription
+from ghost.deploy.scenario import Scenario
+from ghost.deploy.statistics import FlightStatistics, Summary
+from ghost.events import EVENTS, Bus, Event, EventKind, Severity
+from ghost.hal import Pose, Sample, SimulationBackend
+from ghost.hal.channels import GROUNDTRUTH_POSE, GROUNDTRUTH_STATE
+from ghost.mission import Mission, MissionRunner, Outcome, Result
+from ghost.telemetry import RunRecorder, describe_run
+
+CYCLE_NS = 20_000_000
+AFTER_LANDING_NS = 500_000_000
+LONGEST_ABORT_NS = 120_000_000_000
+
+
+@dataclass(frozen=True, slots=True)
+class Order:
+    """What to fly. reproduce is the command that would fly it again."""
+
+    robot: RobotDescription
+    mission: Mission
+    scenario: Scenario
+    out: Path
+    simulator: str | None = None
+    speed: float | None = None
+    """How many times real time, at most; None is as fast as it goes."""
+    reproduce: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Flight:
+    """How it went."""
+
+    outcome: Outcome
+    summary: Summary
+    folder: Path
+    simulated_ns: int
+    wall_ns: int
+
+    @property
+    def succeeded(self) -> bool:
+        return self.outcome.result is Result.COMPLETED
+
+
+class SimulatedFlight:
+    """One run. Step it with run(); request_landing() may be called from a signal handler."""
+
+    def __init__(self, order: Order) -> None:
+        self._order = order
+        robot, scenario = order.robot, order.scenario
+        self.backend: SimulationBackend = build_hal(
+            robot, mode="sim", **_arguments(robot, scenario, order.simulator)
+        )
+        order.mission.check(robot.envelope, scenario.start.position_enu_m or (0.0, 0.0, 0.0))
+        self.backend.reset(scenario.spec, scenario.spec.seed)
+        self.clock = self.backend.clock
+        self.bus = Bus(self.clock)
+        capabilities = self.backend.capabilities
+        self._recorder = RunRecorder(
+            order.out,
+            self.bus,
+            describe_run(
+                robot=robot.name,
+                scenario=scenario.spec.name,
+                seed=scenario.spec.seed,
+                deterministic=capabilities.deterministic,
+                reproduce=order.reproduce,
+                config={
+                    "robot": robot.plain,
+                    "scenario": scenario.plain,
+                    "mission": order.mission.name,
+                    "simulator": order.simulator or (robot.sim.simulator if robot.sim else ""),
+                },
+            ),
+        )
+        self.statistics = FlightStatistics(self.bus)
+        for spec in capabilities.sensors:
+            self.backend.sensors[spec.name].subscribe(self._publisher(spec.channel))
+        self.runner = MissionRunner(
+            order.mission,
+            self.bus,
+            actuators=self.backend.actuators,
+            flight_controller=self.backend.flight_controller,
+            envelope=robot.envelope,
+        )
+        self._landing_requested = False
+        self._stop_requested = False
+
+    def run(self, on_cycle: Callable[["SimulatedFlight"], None] = lambda _: None) -> Flight:
+        """Fly until the vehicle is down, or the scenario is over. The log is closed, come what
+        may.
+        """
+        started_ns = time.monotonic_ns()
+        try:
+            self._fly(on_cycle, started_ns)
+        finally:
+            self._recorder.close()
+            simulated_ns = self.clock.now_ns()
+            self.backend.shutdown()
+        return Flight(
+            self.runner.outcome,
+            self.statistics.summary(),
+            self._order.out,
+            simulated_ns,
+            time.monotonic_ns() - started_ns,
+        )
+
+    def request_landing(self) -> None:
+        """Land and close the log; asked again, close it at once."""
+        self._stop_requested = self._landing_requested
+        self._landing_requested = True
+
+    def take_news(self) -> list[str]:
+        """What happened since the last call, a line each."""
+        news, self.statistics.news = self.statistics.news, []
+        return [f"{event.stamp_ns / 1e9:8.2f} s  {_mark(event)}{event.text}" for event in news]
+
+    @property
+    def was_asked_to_land(self) -> bool:
+        return self._landing_requested
+
+    def _fly(self, on_cycle: Callable[["SimulatedFlight"], None], started_ns: int) -> None:
+        spec = self._order.scenario.spec
+        over_ns: int | None = None
+        is_aborting = False
+        deadline_ns = spec.duration_ns
+        self._publish_truth()
+        while not self._stop_requested:
+            now_ns = self.clock.now_ns()
+            if self._landing_requested and not is_aborting:
+                is_aborting = True
+                deadline_ns = now_ns + LONGEST_ABORT_NS
+                self.runner.abort("the operator asked to land")
+            if self.runner.outcome.over and not self._is_armed():
+                over_ns = now_ns if over_ns is None else over_ns
+                if now_ns - over_ns >= AFTER_LANDING_NS:
+                    return
+            if now_ns >= deadline_ns:
+                self._time_out(deadline_ns)
+                return
+            self.backend.step(CYCLE_NS)
+            self._publish_truth()
+            on_cycle(self)
+            if self._order.speed is not None:
+                due_ns = started_ns + round(self.clock.now_ns() / self._order.speed)
+                time.sleep(max(due_ns - time.monotonic_ns(), 0) / 1e9)
+
+    def _publish_truth(self) -> None:
+        if not self.backend.capabilities.ground_truth:
+            return
+        truth = self.backend.ground_truth()
+        self.bus.publish(GROUNDTRUTH_STATE, truth)
+        self.bus.publish(
+            GROUNDTRUTH_POSE, Pose(truth.stamp_ns, truth.position_enu_m, truth.attitude)
+        )
+
+    def _time_out(self, deadline_ns: int) -> None:
+        text = f"still running after {deadline_ns / 1e9:g} s; the scenario's duration_s is over"
+        self.bus.publish(
+            EVENTS,
+            Event(self.clock.now_ns(), Severity.ERROR, EventKind.MISSION_FAILED, "session", text),
+        )
+        self.runner.close()
+        self.runner.outcome = Outcome(Result.FAILED, text)
+
+    def _is_armed(self) -> bool:
+        status = self.statistics.status
+        return status is not None and status.armed
+
+    def _publisher(self, channel: Channel[Any]) -> Callable[[Sample], None]:
+        publish = self.bus.publish
+        return lambda sample: publish(channel, sample)
+
+
+def _mark(event: Event) -> str:
+    return f"{event.severity.name} " if event.severity >= Severity.WARN else ""
+
+
+def _arguments(
+    robot: RobotDescription, scenario: Scenario, simulator: str | None
+) -> dict[str, Any]:
+    """What the scenario asks of the backend. A backend of the robot's own may take none of it, and
+    then a scenario that asks for it is refused.
+    """
+    arguments: dict[str, Any] = {}
+    if simulator is not None:
+        arguments["simulator"] = simulator
+    if robot.hal.sim is None or "wind" in scenario.plain:
+        arguments["wind"] = scenario.wind
+    if robot.hal.sim is None or "events" in scenario.plain:
+        arguments["happenings"] = scenario.happenings
+    if robot.hal.sim is None or "start" in scenario.plain:
+        arguments["start"] = scenario.start
+    if not isinstance(scenario.plain, dict):
+        raise ConfigError("the scenario is empty")
+    return arguments

@@ -1,0 +1,1 @@
+"""Missions and scenarios that come with Ghost: data, no code."""

@@ -1,0 +1,176 @@
+"""The seam that every simulator implements, and how they are found.
+
+An adapter is physics for one or many vehicles: motors in, sensors out. Writing one gives a HAL
+backend, SITL vehicles and physics for PX4 in lockstep, with no line changed in Ghost: it is found
+through the entry-point group `ghost.simulators`. docs/write-an-adapter.md shows a whole one.
+"""
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from enum import StrEnum
+from importlib.metadata import EntryPoint, entry_points
+from typing import Protocol, cast
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ghost.core.errors import ConfigError
+from ghost.core.random import RandomSource
+from ghost.hal import GroundTruth, Sample, ScenarioSpec
+from ghost.hal.airframe import Airframe
+from ghost.simulation.models.sensors import SensorModel
+
+ENTRY_POINTS = "ghost.simulators"
+
+FloatArray = NDArray[np.float64]
+Vector = tuple[float, float, float]
+
+
+@dataclass(frozen=True, slots=True)
+class Start:
+    """Where a vehicle is at the beginning. A position of None is on its legs at the origin."""
+
+    position_enu_m: Vector | None = None
+    attitude: tuple[float, float, float, float] = (1.0, 0.0, 0.0, 0.0)
+    velocity_enu_mps: Vector = (0.0, 0.0, 0.0)
+    rate_flu_rps: Vector = (0.0, 0.0, 0.0)
+    charge: float = 1.0
+
+
+@dataclass(frozen=True, slots=True)
+class VehicleSetup:
+    airframe: Airframe
+    sensors: tuple[SensorModel, ...]
+    start: Start = Start()
+
+
+@dataclass(frozen=True, slots=True)
+class Wind:
+    """Mean wind, and gusts of a standard deviation that come and go with a time constant."""
+
+    mean_enu_mps: Vector = (0.0, 0.0, 0.0)
+    gust_mps: float = 0.0
+    gust_ns: int = 2_000_000_000
+
+
+@dataclass(frozen=True, slots=True)
+class World:
+    """Everything that a run begins with. random is the simulator's own branch of the tree."""
+
+    scenario: ScenarioSpec
+    vehicles: tuple[VehicleSetup, ...]
+    random: RandomSource
+    wind: Wind = Wind()
+
+
+class FaultKind(StrEnum):
+    """What can go wrong. target is a sensor's name, `motor/N`, or `battery`; values go by kind.
+
+    - SILENT: no samples. FROZEN: the last value over and over. OFFLINE: samples that say so.
+    - OFFSET: values are added, axis by axis. NOISE: values[0] times the noise.
+    - STRENGTH: a motor gives values[0] of its thrust. CHARGE: the battery has values[0] left.
+    """
+
+    SILENT = "silent"
+    FROZEN = "frozen"
+    OFFLINE = "offline"
+    OFFSET = "offset"
+    NOISE = "noise"
+    STRENGTH = "strength"
+    CHARGE = "charge"
+    HEALED = "healed"
+
+
+@dataclass(frozen=True, slots=True)
+class Fault:
+    target: str
+    kind: FaultKind
+    values: tuple[float, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class SimulatorCapabilities:
+    """max_vehicles is None where nothing but memory limits it."""
+
+    max_vehicles: int | None
+    deterministic: bool
+    ground_truth: bool
+    wind: bool
+    disturbance: bool
+    faults: tuple[FaultKind, ...]
+
+
+class SimulatorAdapter(Protocol):
+    """Vehicles are numbered from 0 in the order of World.vehicles."""
+
+    @property
+    def adapter_type(self) -> str:
+        """The name in the entry point, such as lightweight."""
+        ...
+
+    @property
+    def name(self) -> str:
+        """For people."""
+        ...
+
+    @property
+    def capabilities(self) -> SimulatorCapabilities: ...
+    @property
+    def supports_lockstep(self) -> bool:
+        """Whether step() returns when, and only when, that much time has been simulated."""
+        ...
+
+    @property
+    def is_connected(self) -> bool: ...
+    @property
+    def sim_time_ns(self) -> int: ...
+
+    def connect(self, world: World) -> None:
+        """Build the world afresh, whatever was before."""
+        ...
+
+    def disconnect(self) -> None:
+        """Let go of everything. Harmless when not connected."""
+        ...
+
+    def step(self, dt_ns: int) -> None:
+        """Simulate dt_ns, a multiple of the scenario's step."""
+        ...
+
+    def receive_sensors(self, vehicle: int) -> Sequence[tuple[str, Sample]]:
+        """What arrived at this moment of simulated time, by sensor name, in a fixed order."""
+        ...
+
+    def send_motors(self, vehicle: int, motors: FloatArray) -> None:
+        """One value per rotor, 0 to 1, in force until the next."""
+        ...
+
+    def ground_truth(self, vehicle: int) -> GroundTruth: ...
+
+    def set_wind(self, wind: Wind) -> None: ...
+    def disturb(self, vehicle: int, force_enu_n: Vector, torque_flu_nm: Vector) -> None:
+        """Push until told otherwise; zeros end it."""
+        ...
+
+    def inject(self, vehicle: int, fault: Fault) -> None: ...
+
+
+AdapterFactory = Callable[[], SimulatorAdapter]
+
+
+def simulators() -> dict[str, EntryPoint]:
+    """What is installed, by name."""
+    return {point.name: point for point in sorted(entry_points(group=ENTRY_POINTS))}
+
+
+def load_adapter(name: str) -> SimulatorAdapter:
+    """The adapter of that name, made afresh."""
+    known = simulators()
+    if name not in known:
+        listed = ", ".join(known) or "none"
+        raise ConfigError(f"no simulator named {name!r}; installed are: {listed}")
+    try:
+        factory = cast("AdapterFactory", known[name].load())
+        return factory()
+    except ImportError as error:
+        raise ConfigError(f"simulator {name} can't be loaded: {error}") from error

@@ -1,0 +1,151 @@
+"""Rigid-body multirotor dynamics, for one vehicle or a thousand. A kernel: see ghost.core.exact.
+
+Every array has a row per vehicle. physics.py packs the parameters and says what each column is.
+"""
+
+import math
+from typing import Any
+
+from ghost.core import exact
+
+
+def advance(
+    body: Any,
+    rotor_speed: Any,
+    power: Any,
+    felt: Any,
+    touch: Any,
+    motors: Any,
+    push: Any,
+    strength: Any,
+    params: Any,
+    rotors: Any,
+    legs: Any,
+    step_count: int,
+    step_s: float,
+) -> None:
+    """Take every vehicle step_count steps further."""
+    for i in range(body.shape[0]):
+        for _ in range(step_count):
+            mass_kg, ixx, iyy, izz = params[i, 0], params[i, 1], params[i, 2], params[i, 3]
+            vx, vy, vz = body[i, 3], body[i, 4], body[i, 5]
+            qw, qx, qy, qz = body[i, 6], body[i, 7], body[i, 8], body[i, 9]
+            wx, wy, wz = body[i, 10], body[i, 11], body[i, 12]
+
+            # Rotors: speed lags behind the command, thrust follows speed and sags with the voltage.
+            sag = power[i, 1] / params[i, 14]
+            sag *= sag
+            curve = params[i, 4]
+            fx = fy = fz = 0.0
+            tx = ty = tz = 0.0
+            power_w = params[i, 19]
+            for r in range(rotors.shape[1]):
+                speed = rotor_speed[i, r]
+                speed += (min(max(motors[i, r], 0.0), 1.0) - speed) * rotors[i, r, 8]
+                rotor_speed[i, r] = speed
+                power_w += rotors[i, r, 9] * speed * speed * speed
+                thrust_n = (curve * speed + (1.0 - curve)) * speed * sag
+                thrust_n *= rotors[i, r, 6] * strength[i, r]
+                rx, ry, rz = rotors[i, r, 0], rotors[i, r, 1], rotors[i, r, 2]
+                ax, ay, az = (
+                    rotors[i, r, 3] * thrust_n,
+                    rotors[i, r, 4] * thrust_n,
+                    rotors[i, r, 5] * thrust_n,
+                )
+                reaction_m = rotors[i, r, 7]
+                fx += ax
+                fy += ay
+                fz += az
+                tx += ry * az - rz * ay + reaction_m * ax
+                ty += rz * ax - rx * az + reaction_m * ay
+                tz += rx * ay - ry * ax + reaction_m * az
+
+            # Battery: charge, then the voltage under load, for the next step.
+            current_a = power_w / power[i, 1]
+            charge = max(power[i, 0] - current_a * step_s / params[i, 15], 0.0)
+            if charge > 0.2:
+                open_v = params[i, 17] + (params[i, 16] - params[i, 17]) * (charge - 0.2) * 1.25
+            else:
+                open_v = params[i, 18] + (params[i, 17] - params[i, 18]) * charge * 5.0
+            power[i, 0] = charge
+            power[i, 1] = max(open_v - current_a * params[i, 20], 0.5 * params[i, 18])
+            power[i, 2] = current_a
+
+            # Drag, in the body frame.
+            airx, airy, airz = exact.rotate(
+                qw, -qx, -qy, -qz, vx - push[i, 0], vy - push[i, 1], vz - push[i, 2]
+            )
+            fx -= (params[i, 5] + params[i, 8] * abs(airx)) * airx
+            fy -= (params[i, 6] + params[i, 9] * abs(airy)) * airy
+            fz -= (params[i, 7] + params[i, 10] * abs(airz)) * airz
+            tx += push[i, 6] - params[i, 11] * wx
+            ty += push[i, 7] - params[i, 12] * wy
+            tz += push[i, 8] - params[i, 13] * wz
+
+            # Whatever pushes from outside, in the world frame: disturbances, and the ground.
+            ex, ey, ez = push[i, 3], push[i, 4], push[i, 5]
+            touching = 0.0
+            if body[i, 2] < params[i, 24]:
+                for k in range(legs.shape[1]):
+                    if k >= params[i, 25]:
+                        break
+                    lx, ly, lz = legs[i, k, 0], legs[i, k, 1], legs[i, k, 2]
+                    px, py, pz = exact.rotate(qw, qx, qy, qz, lx, ly, lz)
+                    depth_m = -(body[i, 2] + pz)
+                    if depth_m <= 0.0:
+                        continue
+                    sx, sy, sz = exact.rotate(
+                        qw, qx, qy, qz, wy * lz - wz * ly, wz * lx - wx * lz, wx * ly - wy * lx
+                    )
+                    sx, sy, sz = vx + sx, vy + sy, vz + sz
+                    touching += 1.0
+                    touch[i, 1] = max(touch[i, 1], -sz)
+                    normal_n = max(params[i, 21] * depth_m - params[i, 22] * sz, 0.0)
+                    # Coulomb friction, made smooth below 5 cm/s so that a fixed step stays stable.
+                    grip = params[i, 23] * normal_n / max(math.sqrt(sx * sx + sy * sy), 0.05)
+                    gx, gy = -grip * sx, -grip * sy
+                    ex += gx
+                    ey += gy
+                    ez += normal_n
+                    bx, by, bz = exact.rotate(
+                        qw, -qx, -qy, -qz,
+                        py * normal_n - pz * gy, pz * gx - px * normal_n, px * gy - py * gx,
+                    )  # fmt: skip
+                    tx += bx
+                    ty += by
+                    tz += bz
+            touch[i, 0] = touching
+
+            # Linear motion. The velocity is averaged over the step, so that free fall is exact.
+            ux, uy, uz = exact.rotate(qw, -qx, -qy, -qz, ex, ey, ez)
+            sx, sy, sz = (fx + ux) / mass_kg, (fy + uy) / mass_kg, (fz + uz) / mass_kg
+            ax, ay, az = exact.rotate(qw, qx, qy, qz, sx, sy, sz)
+            az -= 9.80665  # ghost.hal.airframe.GRAVITY_MPS2; a literal is a C constant
+            body[i, 0] += (vx + 0.5 * ax * step_s) * step_s
+            body[i, 1] += (vy + 0.5 * ay * step_s) * step_s
+            body[i, 2] += (vz + 0.5 * az * step_s) * step_s
+            body[i, 3] = vx + ax * step_s
+            body[i, 4] = vy + ay * step_s
+            body[i, 5] = vz + az * step_s
+
+            # Rotation: Euler's equations by the midpoint, then the exact turn at the mean rate.
+            hx = wx + 0.5 * step_s * (tx - (izz - iyy) * wy * wz) / ixx
+            hy = wy + 0.5 * step_s * (ty - (ixx - izz) * wz * wx) / iyy
+            hz = wz + 0.5 * step_s * (tz - (iyy - ixx) * wx * wy) / izz
+            nx = wx + step_s * (tx - (izz - iyy) * hy * hz) / ixx
+            ny = wy + step_s * (ty - (ixx - izz) * hz * hx) / iyy
+            nz = wz + step_s * (tz - (iyy - ixx) * hx * hy) / izz
+            mx, my, mz = 0.5 * (wx + nx), 0.5 * (wy + ny), 0.5 * (wz + nz)
+            body[i, 10], body[i, 11], body[i, 12] = nx, ny, nz
+            qw, qx, qy, qz = exact.turned(qw, qx, qy, qz, mx * step_s, my * step_s, mz * step_s)
+            body[i, 6], body[i, 7], body[i, 8], body[i, 9] = qw, qx, qy, qz
+
+            # What an IMU integrates between two samples, and the acceleration of this step.
+            felt[i, 0] += sx
+            felt[i, 1] += sy
+            felt[i, 2] += sz
+            felt[i, 3] += mx
+            felt[i, 4] += my
+            felt[i, 5] += mz
+            felt[i, 6] += 1.0
+            felt[i, 7], felt[i, 8], felt[i, 9] = ax, ay, az

@@ -1,0 +1,1 @@
+"""What simulators share: sensors with their noise, and the air."""

@@ -1,0 +1,373 @@
+"""Sensors with noise, bias that wanders, latency and dropouts, for any simulator.
+
+A model is data; a sensor is a model at work on one vehicle, with its own random stream. Readings
+are made from the truth alone, at exact multiples of the period, and handed out when their latency
+has passed.
+"""
+
+from collections import deque
+from collections.abc import Callable
+from dataclasses import dataclass, fields, replace
+from typing import Any, ClassVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ghost.core.earth import magnetic_field_enu_t, pressure_pa
+from ghost.core.errors import ConfigError
+from ghost.core.exact import rotate
+from ghost.core.frames import LocalFrame
+from ghost.core.random import RandomSource
+from ghost.hal import (
+    BarometerSample,
+    BatterySample,
+    GpsFix,
+    GpsSample,
+    Health,
+    ImuSample,
+    MagnetometerSample,
+    RangefinderSample,
+    RotorSpeedSample,
+    Sample,
+    SensorKind,
+    SensorSpec,
+)
+
+FloatArray = NDArray[np.float64]
+
+
+@dataclass(slots=True)
+class Truth:
+    """What a simulator knows of one vehicle, for its sensors.
+
+    felt sums specific force (FLU, m/s2) and body rate (FLU, rad/s) over physics steps and counts
+    them; it only ever grows, and each IMU takes the difference since its last sample. clear_m
+    gives the distance to whatever a beam along a body direction hits.
+    """
+
+    body: FloatArray
+    felt: FloatArray
+    power: FloatArray
+    rotor_speed_rps: Callable[[], FloatArray]
+    clear_m: Callable[[tuple[float, float, float]], float]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SensorModel:
+    """What all models have. dropout is the share of samples that never arrive."""
+
+    kind: ClassVar[SensorKind]
+    name: str
+    period_ns: int
+    latency_ns: int = 0
+    dropout: float = 0.0
+
+    def __post_init__(self) -> None:
+        for entry in fields(self):
+            value = getattr(self, entry.name)
+            if isinstance(value, float) and not 0.0 <= value < np.inf:
+                raise ConfigError(f"sensor {self.name}: {entry.name} is {value}; expected >= 0")
+        if self.dropout >= 1.0:
+            raise ConfigError(f"sensor {self.name}: dropout is {self.dropout}; expected below 1")
+        _ = self.spec
+
+    @property
+    def spec(self) -> SensorSpec:
+        return SensorSpec(self.name, self.kind, self.period_ns, self.latency_ns)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ImuModel(SensorModel):
+    """Noise by its density per root hertz, bias walk per root second, both one sigma."""
+
+    kind = SensorKind.IMU
+    accel_noise: float = 0.004
+    gyro_noise: float = 0.0002
+    accel_bias_mps2: float = 0.05
+    gyro_bias_rps: float = 0.002
+    accel_walk: float = 0.0005
+    gyro_walk: float = 0.00002
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class GpsModel(SensorModel):
+    """Position error wanders with a correlation time; velocity error is white."""
+
+    kind = SensorKind.GPS
+    horizontal_std_m: float = 0.25
+    vertical_std_m: float = 0.4
+    velocity_std_mps: float = 0.08
+    correlation_ns: int = 20_000_000_000
+    wander: float = 0.5
+    satellites: int = 14
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class MagnetometerModel(SensorModel):
+    kind = SensorKind.MAGNETOMETER
+    noise_t: float = 4.0e-7
+    bias_t: float = 3.0e-7
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class BarometerModel(SensorModel):
+    kind = SensorKind.BAROMETER
+    noise_pa: float = 1.5
+    bias_pa: float = 30.0
+    walk_pa: float = 0.3
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RangefinderModel(SensorModel):
+    """One beam downwards."""
+
+    kind = SensorKind.RANGEFINDER
+    noise_m: float = 0.02
+    min_m: float = 0.05
+    max_m: float = 12.0
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class BatteryModel(SensorModel):
+    kind = SensorKind.BATTERY
+    noise_v: float = 0.02
+    noise_a: float = 0.1
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RotorSpeedModel(SensorModel):
+    kind = SensorKind.ROTOR_SPEED
+    noise_rps: float = 0.2
+
+
+MODELS: dict[SensorKind, type[SensorModel]] = {
+    model.kind: model
+    for model in (
+        ImuModel,
+        GpsModel,
+        MagnetometerModel,
+        BarometerModel,
+        RangefinderModel,
+        BatteryModel,
+        RotorSpeedModel,
+    )
+}
+
+
+class Sensor:
+    """One model at work. measure() is given the truth and makes one sample."""
+
+    def __init__(self, model: Any, random: RandomSource, place: LocalFrame) -> None:
+        self.model = model
+        self.random = random
+        self.place = place
+        self.sequence = 0
+        self.frozen: Sample | None = None
+        self.offset: tuple[float, ...] = ()
+        self.noise_scale = 1.0
+        self.silent = False
+        self.health = Health.OK
+        self._last: Sample | None = None
+        self.start()
+
+    def start(self) -> None:
+        """Draw what stays for the run, such as a turn-on bias."""
+
+    def measure(self, truth: Truth, stamp_ns: int) -> Any:
+        raise NotImplementedError
+
+    def sample(self, truth: Truth, stamp_ns: int) -> Sample | None:
+        """The reading at stamp_ns, or None where it is lost. Random draws don't depend on faults:
+        a run with a fault is the same run up to the fault.
+        """
+        reading = self.measure(truth, stamp_ns)
+        is_lost = self.model.dropout > 0.0 and self.random.uniform() < self.model.dropout
+        if self.frozen is not None:
+            reading = replace(
+                self.frozen,  # type: ignore[type-var]  # every sample is a dataclass
+                stamp_ns=stamp_ns,
+                sequence=self.sequence,
+                health=self.health,
+            )
+        self._last = reading
+        self.sequence += 1
+        return None if is_lost or self.silent else reading
+
+    def freeze(self) -> None:
+        self.frozen = self._last
+
+    def heal(self) -> None:
+        self.frozen, self.offset, self.noise_scale = None, (), 1.0
+        self.silent, self.health = False, Health.OK
+
+    def offset_of(self, axis: int) -> float:
+        return self.offset[axis] if axis < len(self.offset) else 0.0
+
+
+class Imu(Sensor):
+    def start(self) -> None:
+        model: ImuModel = self.model
+        per_sample = float(np.sqrt(1e9 / model.period_ns))
+        per_step = float(np.sqrt(model.period_ns / 1e9))
+        self._noise = np.repeat([model.accel_noise, model.gyro_noise], 3) * per_sample
+        self._walk = np.repeat([model.accel_walk, model.gyro_walk], 3) * per_step
+        turn_on = np.repeat([model.accel_bias_mps2, model.gyro_bias_rps], 3)
+        self.bias = turn_on * self.random.normal(6)
+        self._before = np.zeros(7)
+
+    def measure(self, truth: Truth, stamp_ns: int) -> ImuSample:
+        felt = truth.felt[:7].copy()
+        total = felt - self._before
+        self._before = felt
+        draw = self.random.normal(12)
+        self.bias += self._walk * draw[6:]
+        reading = total[:6] / total[6] + self.bias + self._noise * draw[:6] * self.noise_scale
+        if self.offset:
+            reading += np.array([self.offset_of(axis) for axis in range(6)])
+        return ImuSample(stamp_ns, self.sequence, reading[:3], reading[3:], 25.0, self.health)
+
+
+class Gps(Sensor):
+    def start(self) -> None:
+        model: GpsModel = self.model
+        self._std = np.array([model.horizontal_std_m, model.horizontal_std_m, model.vertical_std_m])
+        # Part of the variance wanders, the rest is white; together they are what is declared.
+        self._keep = 1.0 - model.period_ns / model.correlation_ns
+        self._wander = self._std * model.wander * self.random.normal(3)
+        self._white = self._std * float(np.sqrt(max(1.0 - model.wander * model.wander, 0.0)))
+        self._kick = self._std * (model.wander * float(np.sqrt(1.0 - self._keep * self._keep)))
+        self._covariance = np.diag(self._std * self._std)
+
+    def measure(self, truth: Truth, stamp_ns: int) -> GpsSample:
+        draw = self.random.normal(9)
+        self._wander = self._keep * self._wander + self._kick * draw[:3]
+        error = (self._wander + self._white * draw[3:6]) * self.noise_scale
+        position = truth.body[:3] + error
+        if self.offset:
+            position = position + np.array([self.offset_of(axis) for axis in range(3)])
+        place = self.place.to_geodetic(position)
+        velocity = truth.body[3:6] + self.model.velocity_std_mps * self.noise_scale * draw[6:]
+        return GpsSample(
+            stamp_ns,
+            self.sequence,
+            place.latitude_deg,
+            place.longitude_deg,
+            place.altitude_m,
+            velocity,
+            self._covariance,
+            self.model.velocity_std_mps,
+            self.model.satellites if self.health is Health.OK else 0,
+            GpsFix.THREE_D if self.health is Health.OK else GpsFix.NONE,
+            health=self.health,
+        )
+
+
+class Magnetometer(Sensor):
+    def start(self) -> None:
+        self._field = magnetic_field_enu_t(self.place.origin)
+        self._bias = self.model.bias_t * self.random.normal(3)
+
+    def measure(self, truth: Truth, stamp_ns: int) -> MagnetometerSample:
+        w, x, y, z = truth.body[6:10].tolist()
+        seen = np.array(rotate(w, -x, -y, -z, *self._field)) + self._bias
+        seen += self.model.noise_t * self.noise_scale * self.random.normal(3)
+        if self.offset:
+            seen += np.array([self.offset_of(axis) for axis in range(3)])
+        return MagnetometerSample(stamp_ns, self.sequence, seen, self.health)
+
+
+class Barometer(Sensor):
+    def start(self) -> None:
+        self._bias_pa = self.model.bias_pa * self.random.normal()
+        self._walk_pa = self.model.walk_pa * float(np.sqrt(self.model.period_ns / 1e9))
+
+    def measure(self, truth: Truth, stamp_ns: int) -> BarometerSample:
+        draw = self.random.normal(2).tolist()
+        self._bias_pa += self._walk_pa * draw[0]
+        pressure = pressure_pa(self.place.origin.altitude_m + float(truth.body[2]))
+        pressure += self._bias_pa + self.model.noise_pa * self.noise_scale * draw[1]
+        return BarometerSample(
+            stamp_ns, self.sequence, pressure + self.offset_of(0), 25.0, self.health
+        )
+
+
+class Rangefinder(Sensor):
+    def measure(self, truth: Truth, stamp_ns: int) -> RangefinderSample:
+        noise_m = self.model.noise_m * self.noise_scale * self.random.normal()
+        distance_m = truth.clear_m((0.0, 0.0, -1.0)) + noise_m + self.offset_of(0)
+        if distance_m > self.model.max_m:
+            distance_m = float("inf")
+        return RangefinderSample(
+            stamp_ns, self.sequence, max(distance_m, self.model.min_m), self.health
+        )
+
+
+class BatteryGauge(Sensor):
+    def measure(self, truth: Truth, stamp_ns: int) -> BatterySample:
+        charge, voltage_v, current_a = truth.power.tolist()
+        draw = self.random.normal(2).tolist()
+        return BatterySample(
+            stamp_ns,
+            self.sequence,
+            voltage_v + self.model.noise_v * draw[0] + self.offset_of(0),
+            current_a + self.model.noise_a * draw[1],
+            charge,
+            self.health,
+        )
+
+
+class RotorSpeed(Sensor):
+    def measure(self, truth: Truth, stamp_ns: int) -> RotorSpeedSample:
+        speed_rps = truth.rotor_speed_rps()
+        noise = self.model.noise_rps * self.random.normal(len(speed_rps))
+        return RotorSpeedSample(stamp_ns, self.sequence, speed_rps + noise, self.health)
+
+
+SENSORS: dict[SensorKind, type[Sensor]] = {
+    SensorKind.IMU: Imu,
+    SensorKind.GPS: Gps,
+    SensorKind.MAGNETOMETER: Magnetometer,
+    SensorKind.BAROMETER: Barometer,
+    SensorKind.RANGEFINDER: Rangefinder,
+    SensorKind.BATTERY: BatteryGauge,
+    SensorKind.ROTOR_SPEED: RotorSpeed,
+}
+
+
+class SensorSuite:
+    """All sensors of one vehicle."""
+
+    def __init__(
+        self, models: tuple[SensorModel, ...], random: RandomSource, place: LocalFrame
+    ) -> None:
+        self.sensors = {
+            model.name: SENSORS[model.kind](model, random.child(model.name), place)
+            for model in models
+        }
+        self._schedule = [
+            (sensor.model.period_ns, sensor.model.latency_ns, sensor)
+            for sensor in self.sensors.values()
+        ]
+        self._late: deque[tuple[int, str, Sample]] = deque()
+
+    def sample(self, truth: Truth, now_ns: int) -> list[tuple[str, Sample]]:
+        """What arrives at now_ns: late samples first, then those measured now, as declared."""
+        late, arriving = self._late, []
+        while late and late[0][0] <= now_ns:
+            arriving.append(late.popleft()[1:])
+        for period_ns, latency_ns, sensor in self._schedule:
+            if now_ns % period_ns == 0:
+                reading = sensor.sample(truth, now_ns)
+                if reading is None:
+                    continue
+                if latency_ns:
+                    self._hold(now_ns + latency_ns, sensor.model.name, reading)
+                else:
+                    arriving.append((sensor.model.name, reading))
+        return arriving
+
+    def _hold(self, due_ns: int, name: str, reading: Sample) -> None:
+        late = self._late
+        late.append((due_ns, name, reading))
+        if len(late) > 1 and late[-2][0] > due_ns:
+            self._late = deque(sorted(late, key=lambda entry: entry[0]))  # stable: order is kept

@@ -1,0 +1,43 @@
+"""A log's sensors, given again to a fresh estimator and a fresh mission, give the same answers."""
+
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from ghost.deploy import find_shipped, load_mission, load_robot, load_scenario
+from ghost.estimation import Estimator, EstimatorConfig
+from ghost.hal import VehicleState
+from ghost.mission import Result, rerun_mission
+from ghost.telemetry import LogReader
+from tests.determinism.conftest import CANON, SEED
+
+Flown = Callable[[str], Path]
+
+
+@pytest.mark.parametrize("name", ["calm square", "GPS outage"])
+def test_the_estimator_says_the_same_again(name: str, flown: Flown) -> None:
+    scenario = load_scenario(CANON[name][2], SEED)
+    estimator = Estimator(EstimatorConfig(origin=scenario.spec.origin))
+    log = LogReader(flown(name))
+    channels = [channel for channel in log.channels if channel.startswith("/sensors/")]
+    compared = 0
+    for record in log.messages([*channels, "/state/vehicle"]):
+        if isinstance(record.message, VehicleState):
+            assert estimator.state(record.message.sequence) == record.message
+            compared += 1
+        else:
+            estimator.add(record.message)
+    assert compared > 2000
+
+
+def test_the_mission_asks_for_the_same_again(flown: Flown) -> None:
+    robot, mission, _ = CANON["calm square"]
+    log = LogReader(flown("calm square"))
+    rerun = rerun_mission(
+        log, load_mission(find_shipped("missions", mission)), load_robot(robot).envelope
+    )
+    assert rerun.outcome.result is Result.COMPLETED
+    said = [record.message for record in log.messages(["/cmd/trajectory"])]
+    assert list(rerun.commands) == said
+    assert len(said) > 1000
