@@ -7,7 +7,7 @@ from typing import Any
 import yaml
 
 from ghost.core.errors import ConfigError, shown
-from ghost.mission.fields import (
+from ghost.core.fields import (
     Reader,
     choice,
     flag,

@@ -815,4 +815,4 @@ def test_the_oracle_has_seen_every_reason() -> None:
         seen.update(bout.send(order) for order in told)
 
     look()
-    assert seen == set(RejectReason) - {RejectReason.SINK_FAILED}
+    assert seen == set(RejectReason) - {RejectReason.SINK_FAILED, RejectReason.WRONG_MODE}

@@ -166,7 +166,7 @@ def test_what_is_wrong_is_named_by_its_path(step: Any, complaint: str) -> None:
         ("name: x\nsteps: [{land: {}}]", "steps[0] needs a vehicle in the air"),
         ("name: x\nsteps: [{takeoff: {altitude_m: 5}}]", "steps[0] leaves the vehicle in the air"),
         ("name: x\nname: y\nsteps: []", "key 'name' stands twice, again in line 2"),
-        ("- 1\n- 2", "the mission is [1, 2]; expected keys and values"),
+        ("- 1\n- 2", "the document is [1, 2]; expected keys and values"),
         ("name: x\nstep: []\nsteps: []", "unknown key step; did you mean steps?"),
         ("name: 5\nsteps: [{land: {}}]", "name is 5; expected a text"),
         ("name: x\nframe: sky\nsteps: [{land: {}}]", "frame is 'sky'; expected world or home"),

@@ -377,6 +377,14 @@ def test_an_event_from_before_the_step_does_not_end_it() -> None:
     assert rig.clock.now_ns() - began_ns >= 5_000_000_000
 
 
+def test_its_own_events_do_not_end_a_step() -> None:
+    rig = Rig(HOVER % ", until: {event: STEP_STARTED}")
+    rig.fly_to_step(1)
+    began_ns = rig.clock.now_ns()
+    rig.fly_to_step(2)
+    assert rig.clock.now_ns() - began_ns >= 5_000_000_000
+
+
 def test_a_waypoint_passed_too_far_off_is_told_as_missed() -> None:
     rig = Rig(
         "name: x\nsteps: [takeoff: {altitude_m: 5}, goto: {waypoints: ["
