@@ -107,12 +107,14 @@ class Autopilot:
     def update(self, now_ns: int) -> FloatArray:
         """One control period: judge, choose the set-point, run the loops."""
         self._now_ns = now_ns
+        self.estimator.advance_to(now_ns)  # nothing to do, but for an IMU that went silent
         if not self.armed:
             self.motors[:] = 0.0
             return self.motors
         self._act_on_failsafes(now_ns)
         self._choose_setpoint()
         if self._want[0] == CommandLevel.DIRECT_MOTOR:
+            self._notice_landing(now_ns, self._motor_thrust())
             return self.motors
         if self._landed.on_ground and self.mode is not FlightMode.TAKEOFF and self._is_low():
             self._integral[:] = 0.0
@@ -128,7 +130,7 @@ class Autopilot:
         kernel.mix(
             self._demand, self._allocation, self._limits, self.motors, self._curve, self._sag()
         )
-        self._notice_landing(now_ns)
+        self._notice_landing(now_ns, float(self._demand[0] / self._gains[1]))
         return self.motors
 
     def send(self, command: Command) -> CommandAck:
@@ -301,19 +303,31 @@ class Autopilot:
             return "" if level in _MANUAL_LEVELS else f"{level.name} needs OFFBOARD, not MANUAL"
         return f"in {self.mode.name}; request OFFBOARD or MANUAL first"
 
-    def _notice_landing(self, now_ns: int) -> None:
+    def _notice_landing(self, now_ns: int, thrust: float) -> None:
         x, y, climb_mps = self.estimator.nominal[3:6].tolist()
-        thrust = float(self._demand[0] / self._gains[1]) / self._hover
+        thrust /= self._hover
+        wanted_mps = float(self._want[6])
+        if self._order is not None and self._want[0] < CommandLevel.VELOCITY:
+            # Nobody says how fast to sink; at half of what hovering takes, only the ground holds.
+            wanted_mps = -1.0 if thrust < 0.5 else 0.0
         was_flying = not self._landed.on_ground
         is_down = self._landed.update(
             now_ns,
             thrust=thrust,
             climb_mps=climb_mps,
-            wanted_mps=float(self._want[6]),
+            wanted_mps=wanted_mps,
             speed_mps=abs(x) + abs(y),
         )
         if is_down and was_flying:
             self._disarm()
+
+    def _motor_thrust(self) -> float:
+        """What the motors give, as a share of all there is."""
+        thrust_n = total_n = 0.0
+        for motor, limit_n in zip(self.motors.tolist(), self._limits.tolist(), strict=True):
+            thrust_n += (self._curve * motor + (1.0 - self._curve)) * motor * limit_n
+            total_n += limit_n
+        return self._sag() * thrust_n / total_n
 
     def _is_low(self) -> bool:
         return bool(self._want[17] < 0.9 * self._hover)

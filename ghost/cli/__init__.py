@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from io import TextIOWrapper
 
 import ghost
-from ghost.cli import deploy, log, robots
+from ghost.cli import conform, deploy, log, robots
 from ghost.core.errors import GhostError
 
 
@@ -41,6 +41,7 @@ def _run(arguments: Sequence[str] | None) -> int:
     commands = parser.add_subparsers(title="commands", metavar="COMMAND", required=True)
     deploy.add_parser(commands)
     robots.add_parser(commands)
+    conform.add_parser(commands)
     log.add_parser(commands)
     options = parser.parse_args(arguments)
     result: int = options.run(options)

@@ -1,16 +1,20 @@
 """build_hal: the one place where a backend is made."""
 
 import inspect
+import math
 from importlib import import_module
 from typing import Any, Literal
 
 from ghost.autopilot import Autopilot
+from ghost.core.earth import magnetic_field_enu_t
 from ghost.core.errors import ConfigError
+from ghost.core.frames import Geodetic
 from ghost.deploy.robot import RobotDescription
 from ghost.estimation import Estimator, EstimatorConfig
 from ghost.hal import ScenarioSpec
 from ghost.simulation.adapter import Start, VehicleSetup, Wind, load_adapter
 from ghost.simulation.backend import AdapterBackend, Happening
+from ghost.simulation.models.sensors import GpsModel, MagnetometerModel, SensorModel
 
 Mode = Literal["sim", "real"]
 
@@ -50,7 +54,7 @@ def derive_simulation(
     config = description.autopilot
 
     def make_autopilot(scenario: ScenarioSpec) -> Autopilot:
-        estimator = Estimator(EstimatorConfig(origin=scenario.origin))
+        estimator = Estimator(estimator_config(description.sensors, scenario.origin))
         return Autopilot(airframe, description.envelope, estimator, config)
 
     return AdapterBackend(
@@ -62,6 +66,19 @@ def derive_simulation(
         wind=wind,
         happenings=happenings,
     )
+
+
+def estimator_config(sensors: tuple[SensorModel, ...], origin: Geodetic) -> EstimatorConfig:
+    """What the sensors' own figures say of errors that last."""
+    lasting: dict[str, float] = {}
+    for model in sensors:
+        if isinstance(model, GpsModel):
+            lasting["gps_offset_std_m"] = max(model.horizontal_std_m * model.wander, 0.01)
+        elif isinstance(model, MagnetometerModel):
+            east_t, north_t, _ = magnetic_field_enu_t(origin)
+            across_t = math.sqrt(east_t * east_t + north_t * north_t)
+            lasting["heading_offset_std_rad"] = max(model.bias_t / across_t, 0.001)
+    return EstimatorConfig(origin=origin, **lasting)
 
 
 def _build(description: RobotDescription, entrypoint: str, arguments: dict[str, Any]) -> Any:

@@ -32,6 +32,9 @@ class EstimatorConfig:
     rangefinder_std_m: float = 0.05
     gps_position_floor_m: float = 0.05
     gps_velocity_floor_mps: float = 0.02
+    # What no averaging removes, and the filter can't see: it is added to what is published.
+    gps_offset_std_m: float = 0.2
+    heading_offset_std_rad: float = 0.02
 
     rangefinder_below_m: float = 0.0  # how far under the body's origin it sits
     rangefinder_min_m: float = 0.1

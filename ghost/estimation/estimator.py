@@ -102,8 +102,8 @@ class Estimator:
         )
 
     def state(self, sequence: int) -> VehicleState:
-        covariance = self._beliefs[self._live_row, 17:].reshape(16, 16)
         nominal = self.nominal
+        position_covariance, velocity_covariance, attitude_covariance = self._covariances()
         return VehicleState(
             stamp_ns=self._stamp_ns,
             sequence=sequence,
@@ -114,11 +114,23 @@ class Estimator:
             acceleration_enu_mps2=self.acceleration_enu_mps2,
             gyro_bias_flu_rps=nominal[10:13],
             accel_bias_flu_mps2=nominal[13:16],
-            position_covariance_m2=covariance[0:3, 0:3],
-            velocity_covariance_m2ps2=covariance[3:6, 3:6],
-            attitude_covariance_rad2=covariance[6:9, 6:9],
+            position_covariance_m2=position_covariance,
+            velocity_covariance_m2ps2=velocity_covariance,
+            attitude_covariance_rad2=attitude_covariance,
             verdict=self.verdict,
         )
+
+    def _covariances(self) -> tuple[FloatArray, FloatArray, FloatArray]:
+        """The filter's own, and the constant errors that it can't see: of GPS, of the compass."""
+        whole = self._beliefs[self._live_row, 17:].reshape(16, 16)
+        position, attitude = whole[0:3, 0:3].copy(), whole[6:9, 6:9].copy()
+        offset_m, turn_rad = self.config.gps_offset_std_m, self.config.heading_offset_std_rad
+        position[0, 0] += offset_m * offset_m
+        position[1, 1] += offset_m * offset_m
+        w, x, y, z = self.nominal[6:10].tolist()
+        up = np.array(rotate(w, -x, -y, -z, 0.0, 0.0, 1.0))
+        attitude += turn_rad * turn_rad * np.multiply.outer(up, up)
+        return position, whole[3:6, 3:6], attitude
 
     def add(self, sample: Any) -> None:
         """Any sample; those of other sensors are passed over."""

@@ -130,7 +130,10 @@ class EnvelopeGate:
                 command, now_ns, AckStatus.REJECTED, RejectReason.SINK_FAILED, failure, applied=None
             )
         if not answer.accepted:
-            return answer
+            # Stamped here: a flight controller's own time may lag behind the clock.
+            return _ack(
+                command, now_ns, AckStatus.REJECTED, answer.reason, answer.detail, applied=None
+            )
         self._last_accepted_ns = now_ns
         self._last_stamp_ns, self._last_sequence = command.stamp_ns, command.sequence
         untouched = applied is command and answer.status is AckStatus.ACCEPTED

@@ -1,7 +1,7 @@
 """Any simulator adapter and the embedded autopilot make a HAL backend."""
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from math import gcd
 
 import numpy as np
@@ -47,22 +47,25 @@ class Provider:
     def __init__(self, spec: SensorSpec) -> None:
         self.spec = spec
         self._newest: Sample | None = None
-        self._callbacks: list[Callable[[Sample], None]] = []
+        self._callbacks: dict[object, Callable[[Sample], None]] = {}
 
     def poll(self) -> Sample | None:
         return self._newest
 
     def subscribe(self, callback: Callable[[Sample], None]) -> Unsubscribe:
-        self._callbacks = [*self._callbacks, callback]  # a delivery under way keeps the old list
+        ticket = object()  # the same callback may subscribe twice, and leave once
+        # A new dict each time: a delivery under way keeps the old one.
+        self._callbacks = {**self._callbacks, ticket: callback}
 
         def unsubscribe() -> None:
-            self._callbacks = [other for other in self._callbacks if other is not callback]
+            kept = {key: value for key, value in self._callbacks.items() if key is not ticket}
+            self._callbacks = kept
 
         return unsubscribe
 
     def push(self, sample: Sample) -> None:
         self._newest = sample
-        for callback in self._callbacks:
+        for callback in self._callbacks.values():
             callback(sample)
 
 
@@ -132,6 +135,7 @@ class AdapterBackend:
             self._make_autopilot(scenario),
             self._envelope,
             specs,
+            step_ns=scenario.step_ns,
             tick_ns=_tick_ns(specs, self._control_period_ns, scenario.step_ns),
             control_period_ns=self._control_period_ns,
         )
@@ -179,12 +183,14 @@ class _Run:
         envelope: SafetyEnvelope,
         specs: tuple[SensorSpec, ...],
         *,
+        step_ns: int,
         tick_ns: int,
         control_period_ns: int,
     ) -> None:
         self.clock = SimClock()
         self.autopilot = autopilot
         self._adapter = adapter
+        self._step_ns = step_ns
         self._tick_ns = tick_ns
         self._control_period_ns = control_period_ns
         self.gate = EnvelopeGate(autopilot, envelope, self.clock, position=self._position)
@@ -195,6 +201,11 @@ class _Run:
         self._told = autopilot.status()
 
     def step(self, dt_ns: int) -> None:
+        if type(dt_ns) is not int or dt_ns < 0 or dt_ns % self._step_ns:
+            raise ConfigError(
+                f"step of {dt_ns!r} ns; expected an int of 0 or more, a multiple of the "
+                f"scenario's {self._step_ns} ns"
+            )
         clock, tick_ns = self.clock, self._tick_ns
         end_ns = clock.now_ns() + dt_ns
         while (now_ns := clock.now_ns()) < end_ns:
@@ -208,7 +219,7 @@ class _Run:
     def request(self, action: Action, *, altitude_m: float = 0.0) -> ActionAck:
         ack = self.autopilot.request(action, altitude_m=altitude_m)
         self._follow()
-        return ack
+        return replace(ack, stamp_ns=self.clock.now_ns())  # the autopilot's is of its last period
 
     def _tick(self, now_ns: int) -> None:
         autopilot, providers = self.autopilot, self.providers

@@ -6,7 +6,8 @@ from pathlib import Path
 import pytest
 
 from ghost.deploy import find_shipped, load_mission, load_robot, load_scenario
-from ghost.estimation import Estimator, EstimatorConfig
+from ghost.deploy.hal import estimator_config
+from ghost.estimation import Estimator
 from ghost.hal import VehicleState
 from ghost.mission import Result, rerun_mission
 from ghost.telemetry import LogReader
@@ -18,12 +19,14 @@ Flown = Callable[[str], Path]
 @pytest.mark.parametrize("name", ["calm square", "GPS outage"])
 def test_the_estimator_says_the_same_again(name: str, flown: Flown) -> None:
     scenario = load_scenario(CANON[name][2], SEED)
-    estimator = Estimator(EstimatorConfig(origin=scenario.spec.origin))
+    sensors = load_robot(CANON[name][0]).sensors
+    estimator = Estimator(estimator_config(sensors, scenario.spec.origin))
     log = LogReader(flown(name))
     channels = [channel for channel in log.channels if channel.startswith("/sensors/")]
     compared = 0
     for record in log.messages([*channels, "/state/vehicle"]):
         if isinstance(record.message, VehicleState):
+            estimator.advance_to(record.stamp_ns)
             assert estimator.state(record.message.sequence) == record.message
             compared += 1
         else:

@@ -200,8 +200,14 @@ class _Flight:
         self.physics.strength[vehicle, int(number)] = strength
 
     def rotor_speed_rps(self, vehicle: int) -> FloatArray:
-        top_rps = self._top_speed_rps[vehicle]
-        speed_rps: FloatArray = self.physics.rotor_speed[vehicle, : len(top_rps)] * top_rps
+        """The kernel follows the command; a rotor turns with the root of its thrust, which sags
+        with the voltage.
+        """
+        top_rps, airframe = self._top_speed_rps[vehicle], self._airframes[vehicle]
+        share = self.physics.rotor_speed[vehicle, : len(top_rps)]
+        thrust = (airframe.thrust_curve * share + (1.0 - airframe.thrust_curve)) * share
+        sag = float(self.physics.power[vehicle, 1]) / airframe.battery.full_v
+        speed_rps: FloatArray = np.sqrt(thrust) * sag * top_rps
         return speed_rps
 
     def _truth(self, vehicle: int) -> Truth:
