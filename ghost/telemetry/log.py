@@ -11,13 +11,13 @@ from typing import IO, Any
 
 from foxglove_schemas_protobuf.FrameTransform_pb2 import FrameTransform
 from foxglove_schemas_protobuf.Log_pb2 import Log
-from mcap.writer import CompressionType, Writer
 
 from ghost.core.channels import Channel
 from ghost.events import Event
 from ghost.hal import Pose
 from ghost.telemetry.codec import codec_for
 from ghost.telemetry.foxglove import event_text, pose_transform
+from ghost.telemetry.mcap_file import McapFile
 from ghost.telemetry.schema import extended_schema
 
 CHUNK_BYTES = 256 * 1024
@@ -64,8 +64,7 @@ class LogWriter:
     """A bus sink that writes MCAP to a stream. Close it to make the file whole."""
 
     def __init__(self, stream: IO[bytes], *, chunk_bytes: int = CHUNK_BYTES) -> None:
-        self._mcap = Writer(stream, chunk_size=chunk_bytes, compression=CompressionType.ZSTD)
-        self._mcap.start(profile="", library="ghost")
+        self._mcap = McapFile(stream, chunk_bytes=chunk_bytes)
         self._routes: dict[str, _Route] = {}
         self._schemas: dict[str, int] = {}
         self.channels: dict[str, ChannelCount] = {}
@@ -91,11 +90,11 @@ class LogWriter:
 
     def flush(self) -> None:
         """End the chunk in progress and hand everything to the operating system."""
-        self._mcap.flush()  # type: ignore[no-untyped-call]  # mcap leaves it untyped
+        self._mcap.flush()
 
     def close(self) -> None:
         """Write index and summary. The stream stays open: whoever opened it closes it."""
-        self._mcap.finish()  # type: ignore[no-untyped-call]  # mcap leaves it untyped
+        self._mcap.finish()
 
     def _register(self, channel: Channel[Any]) -> _Route:
         codec = codec_for(channel.message_type)
@@ -129,7 +128,7 @@ class LogWriter:
         # Keyed by definition: extended and plain forms of one schema share its name.
         key = f"{schema}:{definition.hex()}"
         if key not in self._schemas:
-            self._schemas[key] = self._mcap.register_schema(schema, "protobuf", definition)
-        channel_id = self._mcap.register_channel(name, "protobuf", self._schemas[key], metadata)
+            self._schemas[key] = self._mcap.add_schema(schema, "protobuf", definition)
+        channel_id = self._mcap.add_channel(name, "protobuf", self._schemas[key], metadata)
         self.channels[name] = ChannelCount(schema)
         return channel_id, self.channels[name]

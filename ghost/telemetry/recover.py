@@ -12,15 +12,14 @@ from mcap.reader import make_reader
 from mcap.records import Channel as McapChannel
 from mcap.records import Chunk, McapRecord, Message, Schema
 from mcap.stream_reader import StreamReader, breakup_chunk
-from mcap.writer import CompressionType, Writer
 
 from ghost.core.errors import LogError
 from ghost.telemetry.log import CHUNK_BYTES, ChannelCount
 from ghost.telemetry.manifest import MANIFEST_NAME, read_manifest, write_manifest
+from ghost.telemetry.mcap_file import MAGIC, McapFile
 from ghost.telemetry.reader import LOG_NAME, log_path
 from ghost.telemetry.run import finished_log
 
-_MAGIC = b"\x89MCAP0\r\n"
 _RECORD_HEAD = struct.Struct("<BQ")
 _CHUNK_OPCODE, _SCHEMA_OPCODE, _CHANNEL_OPCODE, _MESSAGE_OPCODE = 0x06, 0x03, 0x04, 0x05
 _DATA_END_OPCODE = 0x0F
@@ -92,18 +91,17 @@ def _refuse_live(log: IO[bytes], path: Path) -> None:
 
 
 def _copy(damaged: IO[bytes], output: IO[bytes], found: Recovery) -> None:
-    writer = Writer(output, chunk_size=CHUNK_BYTES, compression=CompressionType.ZSTD)
-    writer.start(profile="", library="ghost")
+    writer = McapFile(output, chunk_bytes=CHUNK_BYTES)
     schemas: dict[int, int] = {}
     channels: dict[int, int] = {}
     topics: dict[int, str] = {}
     schema_names: dict[int, str] = {}
     for record in chain(_summary(damaged), _records(damaged, found)):
         if isinstance(record, Schema) and record.id not in schemas:
-            schemas[record.id] = writer.register_schema(record.name, record.encoding, record.data)
+            schemas[record.id] = writer.add_schema(record.name, record.encoding, record.data)
             schema_names[record.id] = record.name
         elif isinstance(record, McapChannel) and record.id not in channels:
-            channels[record.id] = writer.register_channel(
+            channels[record.id] = writer.add_channel(
                 record.topic,
                 record.message_encoding,
                 schemas.get(record.schema_id, 0),
@@ -123,7 +121,7 @@ def _copy(damaged: IO[bytes], output: IO[bytes], found: Recovery) -> None:
             found.channels[topics[record.channel_id]].count += 1
             found.start_ns = record.log_time if found.start_ns is None else found.start_ns
             found.end_ns = record.log_time
-    writer.finish()  # type: ignore[no-untyped-call]  # mcap leaves it untyped
+    writer.finish()
 
 
 def _summary(damaged: IO[bytes]) -> list[McapRecord]:
@@ -140,7 +138,7 @@ def _summary(damaged: IO[bytes]) -> list[McapRecord]:
 
 def _records(damaged: IO[bytes], found: Recovery) -> Iterator[McapRecord]:
     """Everything readable up to the first record that isn't whole; bad chunks are left out."""
-    if damaged.read(len(_MAGIC)) != _MAGIC:
+    if damaged.read(len(MAGIC)) != MAGIC:
         raise LogError(f"{found.path} is not an MCAP file")
     size = found.path.stat().st_size
     while True:
@@ -154,8 +152,8 @@ def _records(damaged: IO[bytes], found: Recovery) -> Iterator[McapRecord]:
             found.unread_bytes = size - start
             return
         if opcode == _DATA_END_OPCODE:
-            damaged.seek(-len(_MAGIC), 2)
-            found.was_whole = damaged.read() == _MAGIC
+            damaged.seek(-len(MAGIC), 2)
+            found.was_whole = damaged.read() == MAGIC
             return
         if opcode not in (_CHUNK_OPCODE, _SCHEMA_OPCODE, _CHANNEL_OPCODE, _MESSAGE_OPCODE):
             damaged.seek(length, 1)

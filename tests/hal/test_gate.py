@@ -1,6 +1,7 @@
 """The gate, one behaviour at a time. test_gate_oracle.py judges it on commands of every kind."""
 
 from collections.abc import Callable
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
