@@ -39,6 +39,11 @@ from ghost.hal.commands import LEVELS
 
 FloatArray = NDArray[np.float64]
 
+LONGEST_BLIND_NS = 1_000_000_000
+"""Without an IMU, until the rotors are stopped."""
+
+OLDEST_IMU_NS = 50_000_000
+
 _MODES = {
     Action.MANUAL: FlightMode.MANUAL,
     Action.HOLD: FlightMode.HOLD,
@@ -115,6 +120,8 @@ class Autopilot:
             return self.motors
         if now_ns % FAILSAFE_PERIOD_NS == 0:
             self._act_on_failsafes(now_ns)
+        if not self.armed:
+            return self.motors
         self._choose_setpoint()
         if self._want[0] == _DIRECT:
             self._notice_landing(now_ns, self._motor_thrust())
@@ -217,6 +224,9 @@ class Autopilot:
             return f"altitude is {altitude_m} m; expected above 0"
         if not self.armed:
             return "disarmed; arm first"
+        ceiling_m = self._envelope.max_altitude_m - self._home_m[2]
+        if action is Action.TAKEOFF and altitude_m > ceiling_m:
+            return f"altitude is {altitude_m} m; expected up to {ceiling_m:.1f}"
         if self.failsafe is not Failsafe.NONE and action not in {Action.LAND, Action.MANUAL}:
             return f"failsafe {self.failsafe.name} is in force"
         if action is not Action.MANUAL and self.estimator.verdict is EstimateHealth.LOST:
@@ -273,14 +283,20 @@ class Autopilot:
         # Once raised it stands until landing; only a graver one takes its place.
         if failsafe > self.failsafe:
             self.failsafe = failsafe
-            if mode is not self.mode and not self._landed.on_ground:
+            if self._landed.on_ground:
+                self._disarm()  # whatever was about to begin must not
+            elif mode is not self.mode:
                 self._enter(mode)
+        if self.estimator.imu_age_ns > LONGEST_BLIND_NS:
+            self._disarm()  # it tumbles by now, and still rotors do less harm
 
     def _choose_setpoint(self) -> None:
         if self._manoeuvre is not None:
             if self.estimator.verdict is EstimateHealth.LOST:
-                level = from_yaw(yaw_of(self.estimator.nominal[6:10])).tolist()
-                setpoint.drift_down(self._want, level, 0.9 * self._hover)
+                self._sink(0.9)
+                return
+            if self.mode is FlightMode.LAND and self._landed.touches:
+                self._sink(0.5)  # on its legs a tilt moves nothing, and ends upside down
                 return
             following = self._manoeuvre.write(
                 self._want, self.estimator.nominal, self._period_ns / 1e9
@@ -298,6 +314,11 @@ class Autopilot:
         if isinstance(self._order.command, MotorCommand):
             self.motors[:] = self._order.command.motors
 
+    def _sink(self, share: float) -> None:
+        """Level, at a share of what hovering takes."""
+        level = from_yaw(yaw_of(self.estimator.nominal[6:10])).tolist()
+        setpoint.drift_down(self._want, level, share * self._hover)
+
     def _refusal(self, command: Command) -> str:
         if self.mode is FlightMode.OFFBOARD:
             return ""
@@ -307,6 +328,8 @@ class Autopilot:
         return f"in {self.mode.name}; request OFFBOARD or MANUAL first"
 
     def _notice_landing(self, now_ns: int, thrust: float) -> None:
+        if self.estimator.imu_age_ns > OLDEST_IMU_NS:
+            return  # what is known of the climb is no news
         x, y, climb_mps = self.estimator.nominal[3:6].tolist()
         thrust /= self._hover
         wanted_mps = float(self._want[6])
@@ -314,14 +337,17 @@ class Autopilot:
             # Nobody says how fast to sink; at half of what hovering takes, only the ground holds.
             wanted_mps = -1.0 if thrust < 0.5 else 0.0
         was_flying = not self._landed.on_ground
+        is_sure = self.estimator.verdict is EstimateHealth.GOOD
         is_down = self._landed.update(
             now_ns,
             thrust=thrust,
             climb_mps=climb_mps,
             wanted_mps=wanted_mps,
-            speed_mps=abs(x) + abs(y),
+            # Without GPS nobody knows it; height and climb are still those of the barometer.
+            speed_mps=abs(x) + abs(y) if is_sure else 0.0,
+            height_m=float(self.estimator.nominal[2]) - self._home_m[2],
         )
-        if is_down and was_flying:
+        if is_down and (was_flying or self.mode is FlightMode.LAND):
             self._disarm()
 
     def _motor_thrust(self) -> float:

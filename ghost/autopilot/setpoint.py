@@ -71,4 +71,5 @@ def drift_down(want: FloatArray, yaw_attitude: list[float], thrust: float) -> No
     """Level, with less thrust than weight: all that can be done without a position."""
     want[0] = CommandLevel.ATTITUDE
     want[10:14] = yaw_attitude
+    want[6] = -1.0  # not what the loops follow, but what the land detector asks for
     want[17], want[19] = thrust, 0.0

@@ -20,6 +20,7 @@ from ghost.deploy import (
     load_robot,
     load_scenario,
 )
+from ghost.report import write_report
 
 EXIT_CODES = {
     Result.COMPLETED: 0,
@@ -103,7 +104,7 @@ def _sim(options: argparse.Namespace) -> int:
     finally:
         signal.signal(signal.SIGINT, before)
         progress.end()
-    _print_summary(flown)
+    _print_summary(flown, write_report(flown.folder))
     return 130 if flight.was_asked_to_land else EXIT_CODES[flown.outcome.result]
 
 
@@ -147,7 +148,7 @@ class _Progress:
             print("\r\033[K", end="", flush=True)
 
 
-def _print_summary(flown: Flight) -> None:
+def _print_summary(flown: Flight, report: Path) -> None:
     summary = flown.summary
     reason = f": {flown.outcome.reason}" if flown.outcome.reason else ""
     landing = "-" if summary.landing_error_m is None else f"{summary.landing_error_m:.2f} m"
@@ -165,6 +166,7 @@ def _print_summary(flown: Flight) -> None:
         ("events", f"{summary.events}, of them {summary.warnings} warnings or worse"),
         ("speed", f"{flown.simulated_ns / 1e9:.1f} s in {flown.wall_ns / 1e9:.1f} s: {times}"),
         ("log", str(flown.folder / "log.mcap")),
+        ("report", str(report)),
     ]
     for name, text in rows:
         print(f"{name:<10} {text}")

@@ -2,21 +2,26 @@
 
 import inspect
 import math
+from dataclasses import replace
 from importlib import import_module
-from typing import Any, Literal
+from typing import Any, Literal, get_args
 
 from ghost.autopilot import Autopilot
 from ghost.core.earth import magnetic_field_enu_t
-from ghost.core.errors import ConfigError
+from ghost.core.errors import ConfigError, shown
 from ghost.core.frames import Geodetic
+from ghost.deploy.faults import refuse_impossible
 from ghost.deploy.robot import RobotDescription
 from ghost.estimation import Estimator, EstimatorConfig
 from ghost.hal import ScenarioSpec
+from ghost.hal.airframe import Airframe
 from ghost.simulation.adapter import Start, VehicleSetup, Wind, load_adapter
 from ghost.simulation.backend import AdapterBackend, Happening
 from ghost.simulation.models.sensors import GpsModel, MagnetometerModel, SensorModel
 
 Mode = Literal["sim", "real"]
+_MARKS = {"sim": ("reset", "step", "shutdown"), "real": ("start", "stop")}
+"""What a backend of each mode has, by the protocols, and one of the other mode hasn't."""
 
 
 class MissingHalError(ConfigError):
@@ -28,14 +33,14 @@ def build_hal(description: RobotDescription, *, mode: Mode, **arguments: Any) ->
 
     arguments go to the backend, and one that it doesn't take is an error.
     """
-    if mode == "sim":
-        if description.hal.sim is not None:
-            return _build(description, description.hal.sim, arguments)
-        if description.sim is not None:
-            _refuse_unknown(derive_simulation, arguments, "the derived simulation backend")
-            return derive_simulation(description, **arguments)
-    elif description.hal.real is not None:
-        return _build(description, description.hal.real, arguments)
+    if mode not in get_args(Mode):
+        raise ConfigError(f"mode is {shown(mode)}; expected sim or real")
+    entrypoint = description.hal.sim if mode == "sim" else description.hal.real
+    if entrypoint is not None:
+        return _build(description, mode, entrypoint, arguments)
+    if mode == "sim" and description.sim is not None:
+        _refuse_misfits(derive_simulation, description, arguments, "the derived simulation backend")
+        return derive_simulation(description, **arguments)
     raise MissingHalError(_way_out(description, mode))
 
 
@@ -52,14 +57,17 @@ def derive_simulation(
     if airframe is None or sim is None:
         raise MissingHalError(_way_out(description, "sim"))
     config = description.autopilot
+    adapter = load_adapter(simulator or sim.simulator)
+    vehicle = VehicleSetup(airframe, description.sensors, _standing(start, airframe))
+    refuse_impossible(adapter, vehicle, wind, happenings)
 
     def make_autopilot(scenario: ScenarioSpec) -> Autopilot:
         estimator = Estimator(estimator_config(description.sensors, scenario.origin))
         return Autopilot(airframe, description.envelope, estimator, config)
 
     return AdapterBackend(
-        load_adapter(simulator or sim.simulator),
-        VehicleSetup(airframe, description.sensors, start),
+        adapter,
+        vehicle,
         description.envelope,
         make_autopilot,
         control_period_ns=config.control_period_ns,
@@ -74,6 +82,7 @@ def estimator_config(sensors: tuple[SensorModel, ...], origin: Geodetic) -> Esti
     for model in sensors:
         if isinstance(model, GpsModel):
             lasting["gps_offset_std_m"] = max(model.horizontal_std_m * model.wander, 0.01)
+            lasting["gps_height_offset_std_m"] = max(model.vertical_std_m * model.wander, 0.01)
         elif isinstance(model, MagnetometerModel):
             east_t, north_t, _ = magnetic_field_enu_t(origin)
             across_t = math.sqrt(east_t * east_t + north_t * north_t)
@@ -81,27 +90,45 @@ def estimator_config(sensors: tuple[SensorModel, ...], origin: Geodetic) -> Esti
     return EstimatorConfig(origin=origin, **lasting)
 
 
-def _build(description: RobotDescription, entrypoint: str, arguments: dict[str, Any]) -> Any:
+def _standing(start: Start, airframe: Airframe) -> Start:
+    """Lower than it can stand is standing: a scenario doesn't know how long the legs are."""
+    if start.position_enu_m is None:
+        return start
+    east_m, north_m, up_m = start.position_enu_m
+    lowest_m = -min(leg[2] for leg in airframe.legs_flu_m)
+    return replace(start, position_enu_m=(east_m, north_m, max(up_m, lowest_m)))
+
+
+def _build(
+    description: RobotDescription, mode: Mode, entrypoint: str, arguments: dict[str, Any]
+) -> Any:
     module_name, _, class_name = entrypoint.partition(":")
+    named = f"robot {description.name} names {entrypoint} in {description.path}, which"
     try:
         backend = getattr(import_module(module_name), class_name)
-    except (ImportError, AttributeError) as error:
-        raise ConfigError(
-            f"robot {description.name} names {entrypoint} in {description.path}, "
-            f"which can't be loaded: {error}"
-        ) from error
-    _refuse_unknown(backend, arguments, entrypoint)
+    except Exception as error:  # a driver may fail on import in any way
+        raise ConfigError(f"{named} can't be loaded: {error}") from error
+    for mark in _MARKS[mode]:
+        if not hasattr(backend, mark):
+            raise ConfigError(f"{named} is no HAL for {mode}: it has no {mark}()")
+    _refuse_misfits(backend, description, arguments, entrypoint)
     return backend(description, **arguments)
 
 
-def _refuse_unknown(backend: Any, arguments: dict[str, Any], name: str) -> None:
-    taken = inspect.signature(backend).parameters
-    if any(entry.kind is inspect.Parameter.VAR_KEYWORD for entry in taken.values()):
-        return
+def _refuse_misfits(
+    backend: Any, description: RobotDescription, arguments: dict[str, Any], name: str
+) -> None:
+    signature = inspect.signature(backend)
+    taken = signature.parameters
+    is_open = any(entry.kind is inspect.Parameter.VAR_KEYWORD for entry in taken.values())
     for argument in arguments:
-        if argument not in taken:
+        if argument not in taken and not is_open:
             offered = ", ".join(list(taken)[1:]) or "none"
             raise ConfigError(f"{name} takes no argument {argument!r}; it takes: {offered}")
+    try:
+        signature.bind(description, **arguments)
+    except TypeError as error:
+        raise ConfigError(f"{name} can't be made from the robot alone: {error}") from None
 
 
 def _way_out(description: RobotDescription, mode: Mode) -> str:

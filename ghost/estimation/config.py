@@ -34,6 +34,7 @@ class EstimatorConfig:
     gps_velocity_floor_mps: float = 0.02
     # What no averaging removes, and the filter can't see: it is added to what is published.
     gps_offset_std_m: float = 0.2
+    gps_height_offset_std_m: float = 0.3  # where no rangefinder says better
     heading_offset_std_rad: float = 0.02
 
     rangefinder_below_m: float = 0.0  # how far under the body's origin it sits

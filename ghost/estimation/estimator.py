@@ -28,6 +28,7 @@ FloatArray = NDArray[np.float64]
 _FUSE = (kernel.fuse_gps, kernel.fuse_heading, kernel.fuse_height, kernel.fuse_range)
 _NO_GATE = 1.0e9
 _SMALLEST_REFUSED_COUNT = 5
+_RANGE_HOLDS_NS = 1_000_000_000
 _HELD_STEP_NS = 20_000_000
 _LONGEST_BRIDGE_NS = 1_000_000_000
 _LONGEST_TURN_S = 0.5
@@ -92,14 +93,19 @@ class Estimator:
     def verdict(self) -> EstimateHealth:
         if not self.ready:
             return EstimateHealth.LOST
-        imu_ns = self._stamps_ns[self._head % self._capacity]
         now_ns = max(self._seen_ns, self._now_ns)
         return judge(
             self.config,
             self._output,
             gps_age_ns=now_ns - self.ledger.gps_accepted_ns,
-            imu_age_ns=now_ns - imu_ns,
+            imu_age_ns=self.imu_age_ns,
         )
+
+    @property
+    def imu_age_ns(self) -> int:
+        """How long ago the newest good IMU sample was taken."""
+        imu_ns = self._stamps_ns[self._head % self._capacity]
+        return max(self._seen_ns, self._now_ns) - imu_ns
 
     def state(self, sequence: int) -> VehicleState:
         nominal = self.nominal
@@ -127,6 +133,9 @@ class Estimator:
         offset_m, turn_rad = self.config.gps_offset_std_m, self.config.heading_offset_std_rad
         position[0, 0] += offset_m * offset_m
         position[1, 1] += offset_m * offset_m
+        if self._stamp_ns - self.ledger.rangefinder_accepted_ns > _RANGE_HOLDS_NS:
+            height_m = self.config.gps_height_offset_std_m
+            position[2, 2] += height_m * height_m
         w, x, y, z = self.nominal[6:10].tolist()
         up = np.array(rotate(w, -x, -y, -z, 0.0, 0.0, 1.0))
         attitude += turn_rad * turn_rad * np.multiply.outer(up, up)

@@ -25,6 +25,7 @@ class Ledger:
 
     tallies: tuple[Tally, Tally, Tally, Tally] = (_EMPTY, _EMPTY, _EMPTY, _EMPTY)
     gps_accepted_ns: int = 0
+    rangefinder_accepted_ns: int = 0
     gps_refused: int = 0
     gps_refused_since_ns: int = 0
     gps_resets: int = 0
@@ -62,11 +63,14 @@ class Ledger:
         else:
             first = tally
         accepted_ns, refused = self.gps_accepted_ns, self.gps_refused
+        ranged_ns = self.rangefinder_accepted_ns
         since_ns = self.gps_refused_since_ns
         if kind == 0 and nis >= 0.0:
             accepted_ns, refused = stamp_ns, 0
+        elif kind == 3 and nis >= 0.0:
+            ranged_ns = stamp_ns
         elif kind == 0:
             since_ns = since_ns if refused else stamp_ns
             refused += 1
         tallies = (first, second, third, fourth)
-        return Ledger(tallies, accepted_ns, refused, since_ns, self.gps_resets)
+        return Ledger(tallies, accepted_ns, ranged_ns, refused, since_ns, self.gps_resets)

@@ -52,6 +52,12 @@ class Wind:
     gust_mps: float = 0.0
     gust_ns: int = 2_000_000_000
 
+    def __post_init__(self) -> None:
+        if not 0.0 <= self.gust_mps < np.inf:
+            raise ConfigError(f"gust_mps is {self.gust_mps}; expected 0 or more")
+        if self.gust_ns <= 0:
+            raise ConfigError(f"gust_ns is {self.gust_ns}; expected above 0")
+
 
 @dataclass(frozen=True, slots=True)
 class World:
@@ -86,6 +92,14 @@ class Fault:
     target: str
     kind: FaultKind
     values: tuple[float, ...] = ()
+
+    def __post_init__(self) -> None:
+        takes_one = self.kind in {FaultKind.NOISE, FaultKind.STRENGTH, FaultKind.CHARGE}
+        if takes_one and not (len(self.values) == 1 and 0.0 <= self.values[0] < np.inf):
+            raise ConfigError(
+                f"fault {self.kind} of {self.target} has values {self.values}; "
+                "expected one of 0 or more"
+            )
 
 
 @dataclass(frozen=True, slots=True)

@@ -159,13 +159,14 @@ class AdapterBackend:
         self._adapter.disturb(VEHICLE, force_enu_n, torque_flu_nm)
 
     def _schedule(self, happening: Happening) -> None:
-        what = happening.what
+        what, run = happening.what, self._current()
+        # Physics runs in stretches that end at ticks; only there does it not matter how the
+        # caller cuts up time.
+        at_ns = -(-happening.at_ns // run.tick_ns) * run.tick_ns
         if isinstance(what, Wind):
-            self._current().clock.call_at(happening.at_ns, lambda: self._adapter.set_wind(what))
+            run.clock.call_at(at_ns, lambda: self._adapter.set_wind(what))
         else:
-            self._current().clock.call_at(
-                happening.at_ns, lambda: self._adapter.inject(VEHICLE, what)
-            )
+            run.clock.call_at(at_ns, lambda: self._adapter.inject(VEHICLE, what))
 
     def _current(self) -> "_Run":
         if self._run is None:
@@ -191,7 +192,7 @@ class _Run:
         self.autopilot = autopilot
         self._adapter = adapter
         self._step_ns = step_ns
-        self._tick_ns = tick_ns
+        self.tick_ns = tick_ns
         self._control_period_ns = control_period_ns
         self.gate = EnvelopeGate(autopilot, envelope, self.clock, position=self._position)
         self.providers = {spec.name: Provider(spec) for spec in specs}
@@ -206,7 +207,7 @@ class _Run:
                 f"step of {dt_ns!r} ns; expected an int of 0 or more, a multiple of the "
                 f"scenario's {self._step_ns} ns"
             )
-        clock, tick_ns = self.clock, self._tick_ns
+        clock, tick_ns = self.clock, self.tick_ns
         end_ns = clock.now_ns() + dt_ns
         while (now_ns := clock.now_ns()) < end_ns:
             stretch_ns = min(tick_ns - now_ns % tick_ns, end_ns - now_ns)
@@ -244,7 +245,11 @@ class _Run:
         return (told.mode, told.armed, told.failsafe) != (now.mode, now.armed, now.failsafe)
 
     def _follow(self) -> None:
-        """The gate's arming is the autopilot's: it may disarm by itself, as after landing."""
+        """The gate's arming is the autopilot's: it may disarm by itself, as after landing. A kill
+        of either is one of both.
+        """
+        if self.gate.killed and not self.autopilot.killed:
+            self.autopilot.request(Action.KILL)
         if self.autopilot.killed:
             self.gate.kill()
         elif self.autopilot.armed != self.gate.armed:

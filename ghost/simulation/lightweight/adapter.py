@@ -159,8 +159,11 @@ class _Flight:
         self.physics.push[:, :3] = np.array(wind.mean_enu_mps) + self._gusts
 
     def inject(self, vehicle: int, fault: Fault) -> None:
-        if fault.target.startswith("motor/") or fault.target == "battery":
-            self._inject_hardware(vehicle, fault)
+        if fault.target.startswith("motor/"):
+            self._inject_motor(vehicle, fault)
+            return
+        if fault.target == "battery" and fault.kind is FaultKind.CHARGE:
+            self.physics.power[vehicle, 0] = min(fault.values[0], 1.0)
             return
         sensors = self.suites[vehicle].sensors
         if fault.target not in sensors:
@@ -183,10 +186,7 @@ class _Flight:
             case _:
                 raise ConfigError(f"fault {fault.kind} is not one of a sensor ({fault.target})")
 
-    def _inject_hardware(self, vehicle: int, fault: Fault) -> None:
-        if fault.target == "battery" and fault.kind is FaultKind.CHARGE:
-            self.physics.power[vehicle, 0] = fault.values[0]
-            return
+    def _inject_motor(self, vehicle: int, fault: Fault) -> None:
         rotor_count = len(self._airframes[vehicle].rotors)
         number = fault.target.removeprefix("motor/")
         if not number.isdigit() or int(number) >= rotor_count:

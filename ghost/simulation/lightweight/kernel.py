@@ -101,8 +101,9 @@ def advance(
                     touching += 1.0
                     touch[i, 1] = max(touch[i, 1], -sz)
                     normal_n = max(params[i, 21] * depth_m - params[i, 22] * sz, 0.0)
-                    # Coulomb friction, made smooth below 5 cm/s so that a fixed step stays stable.
-                    grip = params[i, 23] * normal_n / max(math.sqrt(sx * sx + sy * sy), 0.05)
+                    # Coulomb friction, made smooth at a crawl so that a fixed step stays stable.
+                    slip_mps = max(math.sqrt(sx * sx + sy * sy), params[i, 26])
+                    grip = params[i, 23] * normal_n / slip_mps
                     gx, gy = -grip * sx, -grip * sy
                     ex += gx
                     ey += gy

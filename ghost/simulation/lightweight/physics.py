@@ -17,6 +17,7 @@ FloatArray = NDArray[np.float64]
 _REST_DEPTH_M = 0.005
 _DAMPING_RATIO = 0.7
 _FRICTION = 0.7
+_CRAWL_MPS = 0.05
 
 
 class Multirotors:
@@ -51,7 +52,7 @@ class Multirotors:
         self.motors = np.zeros((count, rotor_count))
         self.push = np.zeros((count, 9))
         self.strength = np.ones((count, rotor_count))
-        params = np.array([_params(airframe) for airframe in airframes])
+        params = np.array([_params(airframe, step_ns) for airframe in airframes])
         rotors = np.zeros((count, rotor_count, 10))
         legs = np.zeros((count, leg_count, 3))
         for row, airframe in enumerate(airframes):
@@ -97,7 +98,7 @@ def standing_m(airframe: Airframe) -> float:
     return -min(leg[2] for leg in airframe.legs_flu_m) - _REST_DEPTH_M
 
 
-def _params(airframe: Airframe) -> list[float]:
+def _params(airframe: Airframe, step_ns: int) -> list[float]:
     """In the order in which the kernel reads them."""
     battery = airframe.battery
     legs = len(airframe.legs_flu_m)
@@ -124,7 +125,17 @@ def _params(airframe: Airframe) -> list[float]:
         _FRICTION,
         reach_m,
         legs,
+        _crawl_mps(airframe, step_ns),
     ]
+
+
+def _crawl_mps(airframe: Airframe, step_ns: int) -> float:
+    """Below this speed a foot's friction goes with its speed. A longer step needs more, or friction
+    would push back further than it takes to stop the foot, and a vehicle at rest would shake.
+    """
+    lever_m = max(abs(leg[2]) for leg in airframe.legs_flu_m)
+    lightness = 1.0 + airframe.mass_kg * lever_m * lever_m / min(airframe.inertia_kgm2)
+    return max(_CRAWL_MPS, _FRICTION * GRAVITY_MPS2 * lightness * step_ns / 1e9)
 
 
 def _rotors(airframe: Airframe, step_ns: int) -> list[list[float]]:

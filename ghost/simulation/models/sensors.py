@@ -101,6 +101,16 @@ class GpsModel(SensorModel):
     wander: float = 0.5
     satellites: int = 14
 
+    def __post_init__(self) -> None:
+        SensorModel.__post_init__(self)
+        if self.wander > 1.0:
+            raise ConfigError(f"sensor {self.name}: wander is {self.wander}; expected 0 to 1")
+        if self.correlation_ns < self.period_ns:
+            raise ConfigError(
+                f"sensor {self.name}: correlation_ns is {self.correlation_ns}; expected a period "
+                f"of {self.period_ns} or more"
+            )
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class MagnetometerModel(SensorModel):
@@ -309,8 +319,8 @@ class BatteryGauge(Sensor):
         return BatterySample(
             stamp_ns,
             self.sequence,
-            voltage_v + self.model.noise_v * draw[0] + self.offset_of(0),
-            current_a + self.model.noise_a * draw[1],
+            voltage_v + self.model.noise_v * self.noise_scale * draw[0] + self.offset_of(0),
+            current_a + self.model.noise_a * self.noise_scale * draw[1] + self.offset_of(1),
             charge,
             self.health,
         )
@@ -319,8 +329,11 @@ class BatteryGauge(Sensor):
 class RotorSpeed(Sensor):
     def measure(self, truth: Truth, stamp_ns: int) -> RotorSpeedSample:
         speed_rps = truth.rotor_speed_rps()
-        noise = self.model.noise_rps * self.random.normal(len(speed_rps))
-        return RotorSpeedSample(stamp_ns, self.sequence, speed_rps + noise, self.health)
+        noise = self.model.noise_rps * self.noise_scale * self.random.normal(len(speed_rps))
+        reading = speed_rps + noise
+        if self.offset:
+            reading += np.array([self.offset_of(rotor) for rotor in range(len(reading))])
+        return RotorSpeedSample(stamp_ns, self.sequence, reading, self.health)
 
 
 SENSORS: dict[SensorKind, type[Sensor]] = {
@@ -349,12 +362,16 @@ class SensorSuite:
             for sensor in self.sensors.values()
         ]
         self._late: deque[tuple[int, str, Sample]] = deque()
+        self._measured_ns = 0
 
     def sample(self, truth: Truth, now_ns: int) -> list[tuple[str, Sample]]:
         """What arrives at now_ns: late samples first, then those measured now, as declared."""
         late, arriving = self._late, []
         while late and late[0][0] <= now_ns:
             arriving.append(late.popleft()[1:])
+        if now_ns <= self._measured_ns:  # asked twice, or before any time has passed
+            return arriving
+        self._measured_ns = now_ns
         for period_ns, latency_ns, sensor in self._schedule:
             if now_ns % period_ns == 0:
                 reading = sensor.sample(truth, now_ns)

@@ -1,0 +1,18 @@
+"""What every HAL backend must do, as checks that a test or a command can run."""
+
+from ghost.conformance.check import Check, ConformanceError, Need, NotApplicableError
+from ghost.conformance.factory import Factory
+from ghost.conformance.suite import CHECKS, Outcome, Verdict, judge, select
+
+__all__ = [
+    "CHECKS",
+    "Check",
+    "ConformanceError",
+    "Factory",
+    "Need",
+    "NotApplicableError",
+    "Outcome",
+    "Verdict",
+    "judge",
+    "select",
+]

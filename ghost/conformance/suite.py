@@ -1,0 +1,69 @@
+"""All checks, and how one is judged."""
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from enum import StrEnum
+from fnmatch import fnmatch
+
+from ghost.conformance import (
+    arming,
+    axes,
+    commands,
+    delivery,
+    determinism,
+    lifecycle,
+    physics,
+    propulsion,
+)
+from ghost.conformance.check import Check, NotApplicableError
+from ghost.conformance.factory import Factory
+from ghost.core.errors import ConfigError, GhostError
+
+CHECKS: tuple[Check, ...] = (
+    *lifecycle.CHECKS,
+    *delivery.CHECKS,
+    *commands.CHECKS,
+    *arming.CHECKS,
+    *determinism.CHECKS,
+    *physics.CHECKS,
+    *propulsion.CHECKS,
+    *axes.CHECKS,
+)
+
+
+class Verdict(StrEnum):
+    PASS = "PASS"  # noqa: S105 - no password
+    FAIL = "FAIL"
+    SKIP = "SKIP"
+
+
+@dataclass(frozen=True, slots=True)
+class Outcome:
+    """figure is what was measured, what broke, or why the check was skipped."""
+
+    check: Check
+    verdict: Verdict
+    figure: str
+
+
+def judge(check: Check, factory: Factory) -> Outcome:
+    """Whatever a check raises is a verdict: one broken promise must not hide the next."""
+    try:
+        if lacking := check.needs.missing(factory.capabilities):
+            return Outcome(check, Verdict.SKIP, lacking)
+        return Outcome(check, Verdict.PASS, check.run(factory))
+    except NotApplicableError as error:
+        return Outcome(check, Verdict.SKIP, str(error))
+    except GhostError as error:
+        return Outcome(check, Verdict.FAIL, str(error))
+    except Exception as error:  # noqa: BLE001 - a foreign backend may raise anything
+        return Outcome(check, Verdict.FAIL, f"{type(error).__name__}: {error}")
+
+
+def select(pattern: str | None, checks: Iterable[Check] = CHECKS) -> tuple[Check, ...]:
+    """Those whose names hold the pattern, mandatory ones first; * and ? stand for anything."""
+    found = [check for check in checks if fnmatch(check.name, f"*{pattern or ''}*")]
+    if not found:
+        listed = ", ".join(check.name for check in checks)
+        raise ConfigError(f"no check matches {pattern!r}; there are: {listed}")
+    return tuple(sorted(found, key=lambda check: not check.mandatory))

@@ -1,0 +1,186 @@
+"""A log as arrays: the channels that a report draws, each None where the log has none of it."""
+
+from collections import defaultdict
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ghost.events import EVENTS, Event
+from ghost.hal import VehicleStatus
+from ghost.hal.channels import BATTERY, CONTROL, GROUNDTRUTH_STATE, STATUS, VEHICLE
+from ghost.telemetry import LogReader
+
+FloatArray = NDArray[np.float64]
+IntArray = NDArray[np.int64]
+
+_FURTHEST = 1e12
+_DRAWN = (BATTERY, CONTROL, EVENTS, GROUNDTRUTH_STATE, STATUS, VEHICLE)
+
+
+@dataclass(frozen=True, slots=True)
+class Motion:
+    """How the vehicle moved, in truth or by its estimate. Rows are messages.
+
+    order is the place in the log: at one instant it tells what was said before what.
+    """
+
+    stamp_ns: IntArray
+    order: IntArray
+    position_enu_m: FloatArray
+    velocity_enu_mps: FloatArray
+    attitude: FloatArray
+    rate_flu_rps: FloatArray
+
+
+@dataclass(frozen=True, slots=True)
+class Truth:
+    motion: Motion
+    wind_enu_mps: FloatArray
+
+
+@dataclass(frozen=True, slots=True)
+class Estimate:
+    motion: Motion
+    position_sigma_m: FloatArray
+    verdict: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Control:
+    stamp_ns: IntArray
+    order: IntArray
+    position_enu_m: FloatArray
+    attitude: FloatArray
+    rate_flu_rps: FloatArray
+    motors: FloatArray
+
+
+@dataclass(frozen=True, slots=True)
+class Status:
+    stamp_ns: IntArray
+    order: IntArray
+    messages: tuple[VehicleStatus, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Battery:
+    stamp_ns: IntArray
+    voltage_v: FloatArray
+    remaining: FloatArray
+
+
+@dataclass(frozen=True, slots=True)
+class Flight:
+    """One log. motion is the truth where there is one, and otherwise the estimate."""
+
+    start_ns: int
+    end_ns: int
+    message_count: int
+    truth: Truth | None
+    estimate: Estimate | None
+    control: Control | None
+    status: Status | None
+    battery: Battery | None
+    events: tuple[Event, ...]
+
+    @property
+    def motion(self) -> Motion | None:
+        best = self.truth or self.estimate
+        return best.motion if best else None
+
+
+def read_flight(path: Path) -> Flight:
+    reader = LogReader(path)
+    messages: dict[str, list[Any]] = defaultdict(list)
+    order: dict[str, list[int]] = defaultdict(list)
+    drawn = [channel.name for channel in _DRAWN if channel.name in reader.channels]
+    for place, record in enumerate(reader.messages(drawn) if drawn else ()):
+        messages[record.channel.name].append(record.message)
+        order[record.channel.name].append(place)
+    rows = {name: _Rows(found, order[name]) for name, found in messages.items()}
+    return Flight(
+        start_ns=reader.start_ns,
+        end_ns=reader.end_ns,
+        message_count=sum(channel.count for channel in reader.channels.values()),
+        truth=_truth(rows.get(GROUNDTRUTH_STATE.name)),
+        estimate=_estimate(rows.get(VEHICLE.name)),
+        control=_control(rows.get(CONTROL.name)),
+        status=_status(rows.get(STATUS.name)),
+        battery=_battery(rows.get(BATTERY.name)),
+        events=tuple(messages[EVENTS.name]),
+    )
+
+
+class _Rows:
+    """One channel's messages, a field at a time."""
+
+    def __init__(self, messages: Sequence[Any], order: Sequence[int]) -> None:
+        self.messages = messages
+        self.stamp_ns: IntArray = np.array([each.stamp_ns for each in messages], dtype=np.int64)
+        self.order: IntArray = np.array(order, dtype=np.int64)
+
+    def field(self, name: str) -> FloatArray:
+        return _sane(np.array([getattr(each, name) for each in self.messages], dtype=np.float64))
+
+    def ragged(self, name: str) -> FloatArray:
+        """Vectors of any length; NaN fills up the short ones."""
+        vectors = [getattr(each, name) for each in self.messages]
+        table = np.full((len(vectors), max(map(len, vectors))), np.nan)
+        for row, vector in zip(table, vectors, strict=True):
+            row[: len(vector)] = vector
+        return _sane(table)
+
+
+def _sane(values: FloatArray) -> FloatArray:
+    """What diverged beyond all units is a gap, or its square would be infinite."""
+    return np.where(np.abs(values) <= _FURTHEST, values, np.nan)
+
+
+def _motion(rows: _Rows) -> Motion:
+    return Motion(
+        rows.stamp_ns,
+        rows.order,
+        rows.field("position_enu_m"),
+        rows.field("velocity_enu_mps"),
+        rows.field("attitude"),
+        rows.field("rate_flu_rps"),
+    )
+
+
+def _truth(rows: _Rows | None) -> Truth | None:
+    return Truth(_motion(rows), rows.field("wind_enu_mps")) if rows else None
+
+
+def _estimate(rows: _Rows | None) -> Estimate | None:
+    if rows is None:
+        return None
+    variance_m2 = np.diagonal(rows.field("position_covariance_m2"), axis1=1, axis2=2)
+    sigma_m = np.sqrt(np.where(variance_m2 >= 0.0, variance_m2, np.nan))
+    return Estimate(_motion(rows), sigma_m, tuple(each.verdict.name for each in rows.messages))
+
+
+def _control(rows: _Rows | None) -> Control | None:
+    if rows is None:
+        return None
+    return Control(
+        rows.stamp_ns,
+        rows.order,
+        rows.field("position_enu_m"),
+        rows.field("attitude"),
+        rows.field("rate_flu_rps"),
+        rows.ragged("motors"),
+    )
+
+
+def _status(rows: _Rows | None) -> Status | None:
+    return Status(rows.stamp_ns, rows.order, tuple(rows.messages)) if rows else None
+
+
+def _battery(rows: _Rows | None) -> Battery | None:
+    return (
+        Battery(rows.stamp_ns, rows.field("voltage_v"), rows.field("remaining")) if rows else None
+    )
