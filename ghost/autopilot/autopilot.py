@@ -42,7 +42,7 @@ FloatArray = NDArray[np.float64]
 LONGEST_BLIND_NS = 1_000_000_000
 """Without an IMU, until the rotors are stopped."""
 
-OLDEST_IMU_NS = 50_000_000
+_OLDEST_IMU_NS = 50_000_000
 
 _MODES = {
     Action.MANUAL: FlightMode.MANUAL,
@@ -120,8 +120,8 @@ class Autopilot:
             return self.motors
         if now_ns % FAILSAFE_PERIOD_NS == 0:
             self._act_on_failsafes(now_ns)
-        if not self.armed:
-            return self.motors
+            if not self.armed:
+                return self.motors
         self._choose_setpoint()
         if self._want[0] == _DIRECT:
             self._notice_landing(now_ns, self._motor_thrust())
@@ -220,13 +220,10 @@ class Autopilot:
                 return "in the air; land first, or kill"
             self._disarm()
             return ""
-        if action is Action.TAKEOFF and not altitude_m > 0.0:
-            return f"altitude is {altitude_m} m; expected above 0"
+        if action is Action.TAKEOFF and (refusal := self._wrong_altitude(altitude_m)):
+            return refusal
         if not self.armed:
             return "disarmed; arm first"
-        ceiling_m = self._envelope.max_altitude_m - self._home_m[2]
-        if action is Action.TAKEOFF and altitude_m > ceiling_m:
-            return f"altitude is {altitude_m} m; expected up to {ceiling_m:.1f}"
         if self.failsafe is not Failsafe.NONE and action not in {Action.LAND, Action.MANUAL}:
             return f"failsafe {self.failsafe.name} is in force"
         if action is not Action.MANUAL and self.estimator.verdict is EstimateHealth.LOST:
@@ -235,6 +232,12 @@ class Autopilot:
         if self._manoeuvre is not None:
             self._manoeuvre.target_height_m = altitude_m
         return ""
+
+    def _wrong_altitude(self, altitude_m: float) -> str:
+        ceiling_m = self._envelope.max_altitude_m - self._home_m[2]
+        if 0.0 < altitude_m <= ceiling_m:
+            return ""
+        return f"altitude is {altitude_m} m; expected above 0, and up to {ceiling_m:.1f}"
 
     def _arm(self) -> str:
         if self.armed:
@@ -328,7 +331,7 @@ class Autopilot:
         return f"in {self.mode.name}; request OFFBOARD or MANUAL first"
 
     def _notice_landing(self, now_ns: int, thrust: float) -> None:
-        if self.estimator.imu_age_ns > OLDEST_IMU_NS:
+        if self.estimator.imu_age_ns > _OLDEST_IMU_NS:
             return  # what is known of the climb is no news
         x, y, climb_mps = self.estimator.nominal[3:6].tolist()
         thrust /= self._hover
@@ -337,14 +340,15 @@ class Autopilot:
             # Nobody says how fast to sink; at half of what hovering takes, only the ground holds.
             wanted_mps = -1.0 if thrust < 0.5 else 0.0
         was_flying = not self._landed.on_ground
-        is_sure = self.estimator.verdict is EstimateHealth.GOOD
+        speed_mps = abs(x) + abs(y)
+        if wanted_mps < 0.0 and self.estimator.verdict is not EstimateHealth.GOOD:
+            speed_mps = 0.0  # nobody knows without GPS; the climb is still the barometer's
         is_down = self._landed.update(
             now_ns,
             thrust=thrust,
             climb_mps=climb_mps,
             wanted_mps=wanted_mps,
-            # Without GPS nobody knows it; height and climb are still those of the barometer.
-            speed_mps=abs(x) + abs(y) if is_sure else 0.0,
+            speed_mps=speed_mps,
             height_m=float(self.estimator.nominal[2]) - self._home_m[2],
         )
         if is_down and (was_flying or self.mode is FlightMode.LAND):

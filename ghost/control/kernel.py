@@ -149,11 +149,11 @@ def mix(demand: Any, allocation: Any, limits: Any, motors: Any, curve: float, sa
         if low <= high:
             break
         # Even with the best thrust the tilt torque doesn't fit: shrink it until it just does.
-        room = widest = 0.0
+        room, widest = 1.0e300, 0.0
         for r in range(count):
             tilt_n = allocation[r, 1] * demand[1] + allocation[r, 2] * demand[2]
             widest = max(widest, abs(tilt_n) / allocation[r, 0])
-            room = max(room, limits[r] * sag / allocation[r, 0])
+            room = min(room, limits[r] * sag / allocation[r, 0])
         span = 0.499 * room / widest
     lift_n = min(max(demand[0], low), high)
     yaw = 1.0

@@ -110,7 +110,8 @@ def joined(path: str, name: object) -> str:
 
 def nearest(name: object, known: dict[str, Any]) -> str:
     """The end of a sentence: what was perhaps meant, or else all that there is."""
-    near = get_close_matches(str(name), list(known), n=1)
+    word = name if isinstance(name, str) else shown(name)  # str() of a huge int fails
+    near = get_close_matches(word, list(known), n=1)
     if near:
         return f"; did you mean {near[0]}?"
     return f"; expected {', '.join(known) or 'no keys'}"

@@ -78,16 +78,19 @@ def derive_simulation(
 
 def estimator_config(sensors: tuple[SensorModel, ...], origin: Geodetic) -> EstimatorConfig:
     """What the sensors' own figures say of errors that last."""
-    lasting: dict[str, float] = {}
+    config = EstimatorConfig(origin=origin)
     for model in sensors:
         if isinstance(model, GpsModel):
-            lasting["gps_offset_std_m"] = max(model.horizontal_std_m * model.wander, 0.01)
-            lasting["gps_height_offset_std_m"] = max(model.vertical_std_m * model.wander, 0.01)
+            config = replace(
+                config,
+                gps_offset_std_m=max(model.horizontal_std_m * model.wander, 0.01),
+                gps_height_offset_std_m=max(model.vertical_std_m * model.wander, 0.01),
+            )
         elif isinstance(model, MagnetometerModel):
             east_t, north_t, _ = magnetic_field_enu_t(origin)
             across_t = math.sqrt(east_t * east_t + north_t * north_t)
-            lasting["heading_offset_std_rad"] = max(model.bias_t / across_t, 0.001)
-    return EstimatorConfig(origin=origin, **lasting)
+            config = replace(config, heading_offset_std_rad=max(model.bias_t / across_t, 0.001))
+    return config
 
 
 def _standing(start: Start, airframe: Airframe) -> Start:

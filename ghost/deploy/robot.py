@@ -7,20 +7,24 @@ from pathlib import Path
 from typing import Any
 
 from ghost.autopilot import AutopilotConfig
-from ghost.core.errors import ConfigError
+from ghost.control import allocate
+from ghost.core.channels import Channel
+from ghost.core.errors import ConfigError, shown
 from ghost.core.fields import (
     Reader,
     choice,
     integer,
     items,
+    joined,
     nullable,
     number,
     section,
     text,
 )
 from ghost.hal import SafetyEnvelope, SensorKind
+from ghost.hal import channels as hal_channels
 from ghost.hal.airframe import Airframe, Battery, Rotor
-from ghost.simulation.models.sensors import MODELS, SensorModel
+from ghost.simulation.models.sensors import MODELS, RangefinderModel, SensorModel
 from ghost.telemetry.document import read_document
 
 ROBOT_FILE = "robot.yaml"
@@ -106,10 +110,10 @@ def _robot(plain: Any, path: Path) -> RobotDescription:
 
 
 def _entrypoint(plain: Any, path: str) -> str:
-    words = text(plain, path).split(":")
-    if len(words) != 2 or not all(part.isidentifier() for part in words[0].split(".")):
-        raise ConfigError(f"{path} is {plain!r}; expected module:Class, or null")
-    return ":".join(words)
+    module, _, name = text(plain, path).partition(":")
+    if not all(part.isidentifier() for part in (*module.split("."), name)):
+        raise ConfigError(f"{path} is {shown(plain)}; expected module:Class, or null")
+    return f"{module}:{name}"
 
 
 def _airframe(plain: Any, path: str) -> Airframe:
@@ -152,9 +156,11 @@ def _airframe(plain: Any, path: str) -> Airframe:
     common = found.pop("rotor")
     try:
         rotors = tuple(_rotor(common | rotor) for rotor in found.pop("rotors"))
-        return Airframe(rotors=rotors, battery=Battery(**found.pop("battery")), **found)
+        airframe = Airframe(rotors=rotors, battery=Battery(**found.pop("battery")), **found)
+        allocate(airframe)  # refuses rotors that can't turn the vehicle about every axis
     except ConfigError as error:
         raise ConfigError(f"{path}: {error}") from None
+    return airframe
 
 
 def _rotor(plain: dict[str, Any]) -> Rotor:
@@ -166,8 +172,11 @@ def _rotor(plain: dict[str, Any]) -> Rotor:
 
 def _sensors(plain: Any, path: str) -> tuple[SensorModel, ...]:
     if not isinstance(plain, dict):
-        raise ConfigError(f"{path} is {plain!r:.80}; expected a name and its settings for each")
-    return tuple(_sensor(str(name), settings, f"{path}.{name}") for name, settings in plain.items())
+        raise ConfigError(f"{path} is {shown(plain)}; expected a name and its settings for each")
+    return tuple(
+        _sensor(text(name, f"a name in {path}"), settings, joined(path, name))
+        for name, settings in plain.items()
+    )
 
 
 def _sensor(name: str, plain: Any, path: str) -> SensorModel:
@@ -188,9 +197,28 @@ def _sensor(name: str, plain: Any, path: str) -> SensorModel:
     del found["kind"]
     period = 1e9 / found.pop("rate_hz")
     if abs(period - round(period)) > 1e-6:
-        raise ConfigError(f"{path}.rate_hz gives a period of {period} ns; expected whole ns")
+        raise ConfigError(
+            f"{path}.rate_hz gives a period of {period:.3f} ns; expected whole ns, as of 25 or 50"
+        )
     latency_ns = round(found.pop("latency_ms", 0.0) * 1e6)
-    return model(name=name, period_ns=round(period), latency_ns=latency_ns, **found)
+    sensor = model(name=name, period_ns=round(period), latency_ns=latency_ns, **found)
+    _refuse_taken(sensor, path)
+    if isinstance(sensor, RangefinderModel) and sensor.min_m >= sensor.max_m:
+        raise ConfigError(f"{path}: min_m is {sensor.min_m:g}; expected below max_m")
+    return sensor
+
+
+def _refuse_taken(sensor: SensorModel, path: str) -> None:
+    """A name is a channel; those that Ghost knows have their type, and the vehicle has its own."""
+    if sensor.name in {"vehicle", "control", "status"}:
+        raise ConfigError(f"{path} has the name of what the vehicle says of itself; choose another")
+    channel = sensor.spec.channel
+    kind = _CHANNEL_TYPES.get(channel.name, channel.message_type)
+    if kind is not channel.message_type:
+        raise ConfigError(
+            f"{path} is of kind {sensor.kind.name.lower()}, and {channel.name} carries "
+            f"{kind.__name__}; choose another name"
+        )
 
 
 def _envelope(plain: Any, path: str) -> SafetyEnvelope:
@@ -239,5 +267,10 @@ def _required(kind: Any) -> tuple[str, ...]:
     return tuple(entry.name for entry in fields(kind) if entry.default is MISSING)
 
 
+_CHANNEL_TYPES = {
+    channel.name: channel.message_type
+    for channel in vars(hal_channels).values()
+    if isinstance(channel, Channel)
+}
 _METRES = number(-1e5, 1e5)
 _VECTOR = items(_METRES, least=3, most=3)

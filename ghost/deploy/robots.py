@@ -15,6 +15,8 @@ def find_robots(folders: Sequence[Path] = ()) -> dict[str, Path]:
     for folder in (*folders, shipped_robots()):
         if not folder.is_dir():
             raise ConfigError(f"no folder {folder}; expected one with robots in it")
+        if (folder / ROBOT_FILE).exists():
+            raise ConfigError(f"{folder} is a robot; give the folder that it lies in")
         for path in sorted(folder.glob(f"*/{ROBOT_FILE}")):
             found.setdefault(path.parent.name, path)
     return dict(sorted(found.items()))

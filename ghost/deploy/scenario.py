@@ -9,6 +9,7 @@ from typing import Any
 
 from ghost.core.errors import ConfigError, FrameError, shown
 from ghost.core.fields import (
+    Reader,
     choice,
     integer,
     items,
@@ -39,6 +40,8 @@ class Scenario:
 def load_scenario(source: str, seed: int | None = None) -> Scenario:
     """By the name of a shipped one, or by the path of a file; seed takes the place of its own."""
     path = find_shipped("scenarios", source)
+    if seed is not None:
+        _SEED(seed, "seed")
     plain = read_document(path)
     try:
         return _scenario(plain, seed)
@@ -68,7 +71,7 @@ def _scenario(plain: Any, seed: int | None) -> Scenario:
         {
             "name": text,
             "description": text,
-            "seed": integer(0, 2**64 - 1),
+            "seed": _SEED,
             "step_ms": number(0.01, 100.0),
             "duration_s": nanoseconds(0.1, 86_400.0),
             "origin": _origin,
@@ -79,7 +82,7 @@ def _scenario(plain: Any, seed: int | None) -> Scenario:
         required=("name", "duration_s"),
     )(plain, "")
     step = found.get("step_ms", 1.0) * 1e6
-    if step != round(step):
+    if abs(step - round(step)) > 1e-6:  # 2.01 * 1e6 is not quite whole
         raise ConfigError(f"step_ms is {found['step_ms']}; expected whole nanoseconds")
     spec = ScenarioSpec(
         name=found["name"],
@@ -114,6 +117,11 @@ def _start(plain: Any, path: str) -> Start:
             "charge": number(0.0, 1.0),
         }
     )(plain, path)
+    if "position_enu_m" in found and found["position_enu_m"][2] < 0.0:
+        raise ConfigError(
+            f"{path}.position_enu_m[2] is {found['position_enu_m'][2]:g}, under the ground; "
+            "expected 0 or more"
+        )
     w, x, y, z = from_yaw(found.pop("heading_deg", 0.0) * math.pi / 180.0).tolist()
     return Start(attitude=(w, x, y, z), **found)
 
@@ -138,7 +146,7 @@ def _happening(plain: Any, path: str) -> Happening:
             "wind": _wind,
             "fault": choice(*FaultKind),
             "target": text,
-            "values": items(number(-1e9, 1e9), least=0, most=6),
+            "values": lambda listed, _: listed,  # read below, by kind
         },
         required=("at_s",),
     )(plain, path)
@@ -149,10 +157,16 @@ def _happening(plain: Any, path: str) -> Happening:
     if "target" not in found:
         raise ConfigError(f"{path}.target is missing; expected a sensor, motor/N or battery")
     kind = FaultKind(found["fault"])
-    values = found.get("values", ())
-    if kind in {FaultKind.NOISE, FaultKind.STRENGTH, FaultKind.CHARGE} and len(values) != 1:
-        raise ConfigError(f"{path}.values has {len(values)} entries; {kind} takes one")
+    values = _VALUES.get(kind, _NO_VALUES)(found.get("values", []), f"{path}.values")
     return Happening(found["at_s"], Fault(found["target"], kind, values))
 
 
+_NO_VALUES = items(text, least=0, most=0)
+_VALUES: dict[FaultKind, Reader] = {
+    FaultKind.OFFSET: items(number(-1e9, 1e9), least=1, most=6),
+    FaultKind.NOISE: items(number(0.0, 1e6), least=1, most=1),
+    FaultKind.STRENGTH: items(number(0.0, 1.0), least=1, most=1),
+    FaultKind.CHARGE: items(number(0.0, 1.0), least=1, most=1),
+}
+_SEED = integer(0, 2**64 - 1)
 _VECTOR = items(number(-1e5, 1e5), least=3, most=3)

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from ghost.core.channels import Channel
-from ghost.core.errors import ConfigError
+from ghost.core.errors import GhostError, LogError
 from ghost.deploy.hal import build_hal
 from ghost.deploy.robot import RobotDescription
 from ghost.deploy.scenario import Scenario
@@ -16,7 +16,7 @@ from ghost.events import EVENTS, Bus, Event, EventKind, Severity
 from ghost.hal import Pose, Sample, SimulationBackend
 from ghost.hal.channels import GROUNDTRUTH_POSE, GROUNDTRUTH_STATE
 from ghost.mission import Mission, MissionRunner, Outcome, Result
-from ghost.telemetry import RunRecorder, describe_run
+from ghost.telemetry import Manifest, RunRecorder, describe_run, recover
 
 CYCLE_NS = 20_000_000
 AFTER_LANDING_NS = 500_000_000
@@ -57,44 +57,35 @@ class SimulatedFlight:
 
     def __init__(self, order: Order) -> None:
         self._order = order
+        self._landing_requested = False
+        self._stop_requested = False
+        self._log_failed = False
         robot, scenario = order.robot, order.scenario
         self.backend: SimulationBackend = build_hal(
             robot, mode="sim", **_arguments(robot, scenario, order.simulator)
         )
         order.mission.check(robot.envelope, scenario.start.position_enu_m or (0.0, 0.0, 0.0))
-        self.backend.reset(scenario.spec, scenario.spec.seed)
-        self.clock = self.backend.clock
-        self.bus = Bus(self.clock)
-        capabilities = self.backend.capabilities
-        self._recorder = RunRecorder(
-            order.out,
-            self.bus,
-            describe_run(
-                robot=robot.name,
-                scenario=scenario.spec.name,
-                seed=scenario.spec.seed,
-                deterministic=capabilities.deterministic,
-                reproduce=order.reproduce,
-                config={
-                    "robot": robot.plain,
-                    "scenario": scenario.plain,
-                    "mission": order.mission.name,
-                    "simulator": order.simulator or (robot.sim.simulator if robot.sim else ""),
-                },
-            ),
-        )
-        self.statistics = FlightStatistics(self.bus)
-        for spec in capabilities.sensors:
-            self.backend.sensors[spec.name].subscribe(self._publisher(spec.channel))
-        self.runner = MissionRunner(
-            order.mission,
-            self.bus,
-            actuators=self.backend.actuators,
-            flight_controller=self.backend.flight_controller,
-            envelope=robot.envelope,
-        )
-        self._landing_requested = False
-        self._stop_requested = False
+        try:
+            self.backend.reset(scenario.spec, scenario.spec.seed)
+            self.clock = self.backend.clock
+            self.bus = Bus(self.clock)
+            self.statistics = FlightStatistics(self.bus)
+            self.bus.subscribe(EVENTS, self._on_event, name="session")
+            capabilities = self.backend.capabilities
+            for spec in capabilities.sensors:
+                self.backend.sensors[spec.name].subscribe(self._publisher(spec.channel))
+            self.runner = MissionRunner(
+                order.mission,
+                self.bus,
+                actuators=self.backend.actuators,
+                flight_controller=self.backend.flight_controller,
+                envelope=robot.envelope,
+            )
+            manifest = _manifest(order, deterministic=capabilities.deterministic)
+            self._recorder = RunRecorder(order.out, self.bus, manifest)  # leaves files, so last
+        except BaseException:
+            self.backend.shutdown()
+            raise
 
     def run(self, on_cycle: Callable[["SimulatedFlight"], None] = lambda _: None) -> Flight:
         """Fly until the vehicle is down, or the scenario is over. The log is closed, come what
@@ -104,11 +95,12 @@ class SimulatedFlight:
         try:
             self._fly(on_cycle, started_ns)
         finally:
-            self._recorder.close()
+            log_problem = self._close_log()
             simulated_ns = self.clock.now_ns()
             self.backend.shutdown()
+        outcome = self.runner.outcome
         return Flight(
-            self.runner.outcome,
+            Outcome(Result.FAILED, log_problem) if log_problem else outcome,
             self.statistics.summary(),
             self._order.out,
             simulated_ns,
@@ -130,23 +122,27 @@ class SimulatedFlight:
         return self._landing_requested
 
     def _fly(self, on_cycle: Callable[["SimulatedFlight"], None], started_ns: int) -> None:
-        spec = self._order.scenario.spec
-        over_ns: int | None = None
-        is_aborting = False
-        deadline_ns = spec.duration_ns
+        duration_ns = self._order.scenario.spec.duration_ns
+        down_ns: int | None = None
+        aborted_ns: int | None = None
         self._publish_truth()
         while not self._stop_requested:
             now_ns = self.clock.now_ns()
-            if self._landing_requested and not is_aborting:
-                is_aborting = True
-                deadline_ns = now_ns + LONGEST_ABORT_NS
-                self.runner.abort("the operator asked to land")
+            if aborted_ns is None and (self._landing_requested or self._log_failed):
+                aborted_ns = now_ns
+                asked = "the operator asked to land"
+                self.runner.abort("the flight log failed" if self._log_failed else asked)
             if self.runner.outcome.over and not self._is_armed():
-                over_ns = now_ns if over_ns is None else over_ns
-                if now_ns - over_ns >= AFTER_LANDING_NS:
+                down_ns = now_ns if down_ns is None else down_ns
+                if now_ns - down_ns >= AFTER_LANDING_NS:
                     return
-            if now_ns >= deadline_ns:
-                self._time_out(deadline_ns)
+            elif aborted_ns is None and now_ns >= duration_ns:
+                over = f"the scenario's duration_s of {duration_ns / 1e9:g} is over"
+                self._break_off(Result.FAILED, f"still {self._doing()}, and {over}")
+                return
+            elif aborted_ns is not None and now_ns - aborted_ns >= LONGEST_ABORT_NS:
+                waited = f"{LONGEST_ABORT_NS / 1e9:g} s after it was told to land"
+                self._break_off(Result.FAILED, f"still {self._doing()}, {waited}")
                 return
             self.backend.step(CYCLE_NS)
             self._publish_truth()
@@ -154,6 +150,8 @@ class SimulatedFlight:
             if self._order.speed is not None:
                 due_ns = started_ns + round(self.clock.now_ns() / self._order.speed)
                 time.sleep(max(due_ns - time.monotonic_ns(), 0) / 1e9)
+        if not self.runner.outcome.over:
+            self._break_off(Result.ABORTED, "the operator broke it off in flight")
 
     def _publish_truth(self) -> None:
         if not self.backend.capabilities.ground_truth:
@@ -164,14 +162,37 @@ class SimulatedFlight:
             GROUNDTRUTH_POSE, Pose(truth.stamp_ns, truth.position_enu_m, truth.attitude)
         )
 
-    def _time_out(self, deadline_ns: int) -> None:
-        text = f"still running after {deadline_ns / 1e9:g} s; the scenario's duration_s is over"
-        self.bus.publish(
-            EVENTS,
-            Event(self.clock.now_ns(), Severity.ERROR, EventKind.MISSION_FAILED, "session", text),
-        )
+    def _break_off(self, result: Result, text: str) -> None:
+        """End the mission where it is; what came of it before is not forgotten."""
         self.runner.close()
-        self.runner.outcome = Outcome(Result.FAILED, text)
+        if self.runner.outcome.reason:
+            text = f"{text}; {self.runner.outcome.reason}"
+        self.runner.outcome = Outcome(result, text)
+        failed = result is Result.FAILED
+        severity = Severity.ERROR if failed else Severity.WARN
+        kind = EventKind.MISSION_FAILED if failed else EventKind.MISSION_ABORTED
+        self.bus.publish(EVENTS, Event(self.clock.now_ns(), severity, kind, "session", text))
+
+    def _close_log(self) -> str:
+        """What is wrong with the log, and what to do about it; empty when nothing is."""
+        folder = self._order.out
+        try:
+            self._recorder.close()
+        except (LogError, OSError) as error:
+            landed = ", so the vehicle was landed" if self._log_failed else ""
+            try:
+                recover(folder)
+            except (GhostError, OSError):
+                return f"{error}{landed}; make room, then run `ghost log recover {folder}`"
+            return f"{error}{landed}; what it held by then is whole; make room and fly again"
+        return ""
+
+    def _on_event(self, event: Event) -> None:
+        if event.kind == EventKind.LOG_FAILED:
+            self._log_failed = True
+
+    def _doing(self) -> str:
+        return "armed" if self.runner.outcome.over else "under way"
 
     def _is_armed(self) -> bool:
         status = self.statistics.status
@@ -184,6 +205,23 @@ class SimulatedFlight:
 
 def _mark(event: Event) -> str:
     return f"{event.severity.name} " if event.severity >= Severity.WARN else ""
+
+
+def _manifest(order: Order, *, deterministic: bool) -> Manifest:
+    robot, scenario = order.robot, order.scenario
+    return describe_run(
+        robot=robot.name,
+        scenario=scenario.spec.name,
+        seed=scenario.spec.seed,
+        deterministic=deterministic,
+        reproduce=order.reproduce,
+        config={
+            "robot": robot.plain,
+            "scenario": scenario.plain,
+            "mission": order.mission.name,
+            "simulator": order.simulator or (robot.sim.simulator if robot.sim else ""),
+        },
+    )
 
 
 def _arguments(
@@ -201,6 +239,4 @@ def _arguments(
         arguments["happenings"] = scenario.happenings
     if robot.hal.sim is None or "start" in scenario.plain:
         arguments["start"] = scenario.start
-    if not isinstance(scenario.plain, dict):
-        raise ConfigError("the scenario is empty")
     return arguments
