@@ -27,7 +27,7 @@ lint: $(VENV)/.kernels  ## ruff, mypy, import contracts, determinism rules
 format: $(VENV)/.dev  ## let ruff fix and format what it can
 	$(BIN)/ruff check --fix --quiet . ; $(BIN)/ruff format --quiet .
 
-bench: $(VENV)/.bench $(VENV)/.kernels  ## measure the bus and the flight log beside their peers
+bench: $(VENV)/.bench $(VENV)/.kernels  ## measure bus, log, physics and the whole stack beside their peers
 	$(BIN)/python -m tests.bench $(BENCH)
 
 golden: $(VENV)/.kernels  ## fly the canonical flights and take their hashes for golden
