@@ -11,7 +11,8 @@ KERNELS := $(shell find ghost -name '*.pxd')
 help:  ## this list
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/^([a-z-]+):.*## /  make \1\t/' | expand -t 16
 
-fly: $(VENV)/.kernels  ## fly a mission in simulation: take-off, a square, landing, log and report
+# Whoever has the tools may have changed a kernel.
+fly: $(VENV)/.flight $(if $(wildcard $(VENV)/.dev),$(VENV)/.kernels)  ## fly a mission in simulation: take-off, a square, landing, log and report
 	$(BIN)/ghost deploy sim x500 $(FLY)
 
 test: lint  ## lint, then every test
@@ -41,7 +42,11 @@ clean:  ## remove .venv and every cache
 $(VENV)/bin/python:
 	$(PYTHON) -m venv $(VENV)
 
-$(VENV)/.dev: pyproject.toml | $(VENV)/bin/python
+$(VENV)/.flight: pyproject.toml | $(VENV)/bin/python
+	$(BIN)/pip install --quiet --disable-pip-version-check -e .
+	@touch $@
+
+$(VENV)/.dev: $(VENV)/.flight
 	$(BIN)/pip install --quiet --disable-pip-version-check -e '.[dev]'
 	@touch $@
 

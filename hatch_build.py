@@ -4,6 +4,7 @@ A module works the same without this, bit for bit, only slower; so a machine wit
 gets a warning, not an error. `python hatch_build.py` compiles in place, for work in a checkout.
 """
 
+import os
 import sys
 from pathlib import Path
 from typing import Any
@@ -61,6 +62,7 @@ def compile_kernels() -> list[Path]:
     )
     command = build_ext(Distribution({"name": "ghost", "ext_modules": extensions}))
     command.inplace = True
+    command.parallel = os.cpu_count()
     command.build_temp = "build"
     command.ensure_finalized()
     command.run()
