@@ -118,10 +118,8 @@ class Autopilot:
         if not self.armed:
             self.motors[:] = 0.0
             return self.motors
-        if now_ns % FAILSAFE_PERIOD_NS == 0:
-            self._act_on_failsafes(now_ns)
-            if not self.armed:
-                return self.motors
+        if now_ns % FAILSAFE_PERIOD_NS == 0 and not self._act_on_failsafes(now_ns):
+            return self.motors
         self._choose_setpoint()
         if self._want[0] == _DIRECT:
             self._notice_landing(now_ns, self._motor_thrust())
@@ -270,7 +268,8 @@ class Autopilot:
                 FlightMode.HOLD, self.estimator.nominal, self._config, self._home_m
             )
 
-    def _act_on_failsafes(self, now_ns: int) -> None:
+    def _act_on_failsafes(self, now_ns: int) -> bool:
+        """Whether the flight goes on."""
         since_ns = self._order.at_ns if self._order else self._entered_ns
         failsafe, mode = judge(
             Situation(
@@ -292,6 +291,7 @@ class Autopilot:
                 self._enter(mode)
         if self.estimator.imu_age_ns > LONGEST_BLIND_NS:
             self._disarm()  # it tumbles by now, and still rotors do less harm
+        return self.armed
 
     def _choose_setpoint(self) -> None:
         if self._manoeuvre is not None:

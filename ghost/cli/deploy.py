@@ -1,6 +1,7 @@
 """`ghost deploy`: fly a robot, in simulation or for real. The command alone decides which."""
 
 import argparse
+import re
 import shlex
 import shutil
 import signal
@@ -9,7 +10,7 @@ import time
 from pathlib import Path
 from typing import Any
 
-from ghost.core.errors import ConfigError
+from ghost.core.errors import ConfigError, GhostError
 from ghost.deploy import (
     Flight,
     Order,
@@ -42,8 +43,8 @@ def add_parser(commands: Any) -> None:
         "sim",
         help="fly a mission in simulation",
         description="Fly a mission in simulation, and leave a run folder with log and report.",
-        epilog="Exit code: 0 mission completed, 1 failed, 3 aborted, 4 interrupted. "
-        "Ctrl-C lands and closes the log; pressed again it closes the log at once.",
+        epilog="Exit code: 0 mission completed, 1 failed, 3 aborted, 4 interrupted, 130 after "
+        "Ctrl-C, which lands and closes the log; pressed again it closes the log at once.",
     )
     sim.add_argument("robot", metavar="ROBOT", help="such as x500; see `ghost robots list`")
     sim.add_argument(
@@ -85,7 +86,7 @@ def _sim(options: argparse.Namespace) -> int:
     mission = load_mission(find_shipped("missions", options.mission))
     scenario = load_scenario(options.scenario, options.seed)
     name = f"{robot.name}-{mission.name}-{scenario.spec.name}-seed{scenario.spec.seed}"
-    out = options.out or _unused(Path("runs") / name)
+    out = options.out or _unused(Path("runs") / re.sub(r"[^\w.-]+", "_", name))
     flight = SimulatedFlight(
         Order(
             robot,
@@ -103,8 +104,8 @@ def _sim(options: argparse.Namespace) -> int:
         flown = flight.run(progress.show)
     finally:
         signal.signal(signal.SIGINT, before)
-        progress.end()
-    _print_summary(flown, write_report(flown.folder))
+        progress.end(flight)
+    _print_summary(flown, _report(flown.folder))
     return 130 if flight.was_asked_to_land else EXIT_CODES[flown.outcome.result]
 
 
@@ -112,22 +113,26 @@ class _Progress:
     """On a terminal a line that is rewritten, and every event above it; else the events alone."""
 
     def __init__(self, title: str) -> None:
-        print(title)
+        print(title, flush=True)
         self._is_live = sys.stdout.isatty()
         self._shown_ns = 0
         self._started_ns = time.monotonic_ns()
 
     def show(self, flight: SimulatedFlight) -> None:
-        for line in flight.take_news():
-            self._clear()
-            print(line)
+        self._tell(flight)
         now_ns = time.monotonic_ns()
         if self._is_live and now_ns - self._shown_ns >= REFRESH_NS:
             self._shown_ns = now_ns
             print(f"\r{self._line(flight, now_ns - self._started_ns)}", end="", flush=True)
 
-    def end(self) -> None:
+    def end(self, flight: SimulatedFlight) -> None:
         self._clear()
+        self._tell(flight)
+
+    def _tell(self, flight: SimulatedFlight) -> None:
+        for line in flight.take_news():
+            self._clear()
+            print(line, flush=True)
 
     def _line(self, flight: SimulatedFlight, wall_ns: int) -> str:
         simulated_ns = flight.clock.now_ns()
@@ -148,9 +153,18 @@ class _Progress:
             print("\r\033[K", end="", flush=True)
 
 
-def _print_summary(flown: Flight, report: Path) -> None:
+def _report(folder: Path) -> str:
+    """Where it is; a log that can't be read, or a full disk, leaves the summary as it is."""
+    try:
+        return str(write_report(folder))
+    except (GhostError, OSError) as error:
+        return f"none: {error}"
+
+
+def _print_summary(flown: Flight, report: str) -> None:
     summary = flown.summary
-    reason = f": {flown.outcome.reason}" if flown.outcome.reason else ""
+    result = flown.outcome.result.name.lower()
+    reason = flown.outcome.reason.removeprefix(f"{result}: ")
     landing = "-" if summary.landing_error_m is None else f"{summary.landing_error_m:.2f} m"
     flown_text = f"{summary.path_m:.1f} m in {summary.flown_ns / 1e9:.1f} s"
     extremes = f"up to {summary.highest_m:.1f} m and {summary.fastest_mps:.1f} m/s"
@@ -158,7 +172,7 @@ def _print_summary(flown: Flight, report: Path) -> None:
     estimate = f"{summary.estimate_rms_m:.3f} m rms, {summary.estimate_max_m:.3f} m at most"
     times = f"{flown.simulated_ns / flown.wall_ns:.0f} times real time"
     rows = [
-        ("outcome", f"{flown.outcome.result.name.lower()}{reason}"),
+        ("outcome", f"{result}: {reason}" if reason else result),
         ("flown", f"{flown_text}, {extremes}"),
         ("tracking", f"{tracking}, off the set-point"),
         ("estimate", f"{estimate}, off the truth"),
@@ -166,7 +180,7 @@ def _print_summary(flown: Flight, report: Path) -> None:
         ("events", f"{summary.events}, of them {summary.warnings} warnings or worse"),
         ("speed", f"{flown.simulated_ns / 1e9:.1f} s in {flown.wall_ns / 1e9:.1f} s: {times}"),
         ("log", str(flown.folder / "log.mcap")),
-        ("report", str(report)),
+        ("report", report),
     ]
     for name, text in rows:
         print(f"{name:<10} {text}")

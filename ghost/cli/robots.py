@@ -34,10 +34,15 @@ def add_parser(commands: Any) -> None:
 
 
 def _list(options: argparse.Namespace) -> int:
-    robots = [load_robot(name, options.robots) for name in find_robots(options.robots)]
-    width = max(len(robot.name) for robot in robots)
-    for robot in robots:
-        print(f"{robot.name:<{width}}  {_modes(robot):<9}  {robot.description}")
+    found = find_robots(options.robots)
+    width = max(map(len, found), default=0)
+    for name in found:
+        try:
+            robot = load_robot(name, options.robots)
+            modes, description = _modes(robot), robot.description
+        except GhostError:
+            modes, description = "broken", "see `ghost robots check`"
+        print(f"{name:<{width}}  {modes:<9}  {description}")
     return 0
 
 

@@ -134,7 +134,8 @@ def mix(demand: Any, allocation: Any, limits: Any, motors: Any, curve: float, sa
     """Share thrust and torque among the rotors.
 
     What they can't give is taken from yaw first, then from thrust, so that roll and pitch are the
-    last to suffer. limits holds each rotor's greatest thrust; sag is what the battery leaves of it.
+    last to suffer; and nothing rests on yaw, which may have to go. limits holds each rotor's
+    greatest thrust; sag is what the battery leaves of it.
     """
     count = motors.shape[0]
     low = high = 0.0  # of what must be added to every rotor so that tilt torque fits
@@ -172,6 +173,7 @@ def mix(demand: Any, allocation: Any, limits: Any, motors: Any, curve: float, sa
         # Undo the thrust curve: share = curve u u + (1 - curve) u.
         if curve > 0.0:
             rest = 1.0 - curve
-            motors[r] = (math.sqrt(rest * rest + 4.0 * curve * share) - rest) / (2.0 * curve)
+            root = math.sqrt(rest * rest + 4.0 * curve * share)
+            motors[r] = min((root - rest) / (2.0 * curve), 1.0)  # or it may round to more
         else:
             motors[r] = share

@@ -32,7 +32,7 @@ def section(readers: dict[str, Reader], *, required: tuple[str, ...] = ()) -> Re
 def number(low: float, high: float) -> Reader:
     def read(plain: Any, path: str) -> float:
         if type(plain) not in (int, float):
-            hint = " (YAML wants 1.0e3, not 1e3)" if isinstance(plain, str) else ""
+            hint = " (YAML wants 1.0e3, not 1e3)" if _is_quoted_number(plain) else ""
             raise ConfigError(f"{path} is {shown(plain)}; expected a number{hint}")
         # Written so that NaN fails it; an int is compared before it could overflow a float.
         if not low <= plain <= high:
@@ -101,6 +101,16 @@ def items(read_item: Reader, *, least: int, most: int) -> Reader:
 def nullable(read_value: Reader) -> Reader:
     """The value, or null."""
     return lambda plain, path: None if plain is None else read_value(plain, path)
+
+
+def _is_quoted_number(plain: Any) -> bool:
+    if not isinstance(plain, str):
+        return False
+    try:
+        float(plain)
+    except ValueError:
+        return False
+    return True
 
 
 def joined(path: str, name: object) -> str:

@@ -6,8 +6,8 @@ from ghost.core.errors import ConfigError
 from ghost.simulation.adapter import Fault, FaultKind, SimulatorAdapter, VehicleSetup, Wind
 from ghost.simulation.backend import Happening
 
-_OF_A_MOTOR = (FaultKind.STRENGTH, FaultKind.HEALED)
-_OF_A_SENSOR = tuple(
+_OF_A_MOTOR: tuple[FaultKind, ...] = (FaultKind.STRENGTH, FaultKind.HEALED)
+_OF_A_SENSOR: tuple[FaultKind, ...] = tuple(
     kind for kind in FaultKind if kind not in {FaultKind.STRENGTH, FaultKind.CHARGE}
 )
 

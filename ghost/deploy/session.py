@@ -179,7 +179,8 @@ class SimulatedFlight:
         try:
             self._recorder.close()
         except (LogError, OSError) as error:
-            landed = ", so the vehicle was landed" if self._log_failed else ""
+            is_down = self._log_failed and not self._is_armed()
+            landed = ", so the vehicle was landed" if is_down else ""
             try:
                 recover(folder)
             except (GhostError, OSError):

@@ -17,7 +17,7 @@ from ghost.hal import (
     VehicleState,
     VehicleStatus,
 )
-from ghost.simulation.adapter import Start, Wind
+from ghost.simulation.adapter import Start, Vector, Wind
 from ghost.simulation.backend import AdapterBackend, Happening
 
 SECOND_NS = 1_000_000_000
@@ -38,11 +38,15 @@ class Flight:
         start: Start = Start(),  # noqa: B008 - frozen
         happenings: tuple[Happening, ...] = (),
         settle_ns: int = SETTLED_NS,
+        legs_flu_m: tuple[Vector, ...] = (),
         **envelope: Any,
     ) -> None:
         description = load_robot(robot)
+        assert description.airframe is not None
+        legs_flu_m = legs_flu_m or description.airframe.legs_flu_m
         description = replace(
             description,
+            airframe=replace(description.airframe, legs_flu_m=legs_flu_m),
             envelope=replace(description.envelope, **envelope),
         )
         self.backend: AdapterBackend = build_hal(
