@@ -24,6 +24,7 @@ from ghost.hal.commands import (
 from ghost.hal.envelope import SafetyEnvelope
 from ghost.hal.gate import EnvelopeGate
 from ghost.hal.message import FrozenMap, command, message
+from ghost.hal.optics import Lens, Mount, Ranging
 from ghost.hal.protocols import (
     ActuatorSink,
     FlightController,
@@ -35,6 +36,8 @@ from ghost.hal.protocols import (
 from ghost.hal.samples import (
     BarometerSample,
     BatterySample,
+    CameraCalibration,
+    ContactSample,
     DepthImage,
     GpsFix,
     GpsSample,
@@ -49,6 +52,7 @@ from ghost.hal.samples import (
     RgbImage,
     RotorSpeedSample,
     Sample,
+    Scene,
     Transform,
 )
 from ghost.hal.scenario import ScenarioSpec
@@ -77,10 +81,12 @@ __all__ = [
     "BarometerSample",
     "BatterySample",
     "BodyRateCommand",
+    "CameraCalibration",
     "Capabilities",
     "Command",
     "CommandAck",
     "CommandLevel",
+    "ContactSample",
     "ControlState",
     "DepthImage",
     "EnvelopeGate",
@@ -95,12 +101,15 @@ __all__ = [
     "Health",
     "ImuSample",
     "LaserScan",
+    "Lens",
     "MagnetometerSample",
     "MotorCommand",
+    "Mount",
     "PointCloud",
     "Pose",
     "PositionCommand",
     "RangefinderSample",
+    "Ranging",
     "RejectReason",
     "RgbImage",
     "RotorSpeedSample",
@@ -108,6 +117,7 @@ __all__ = [
     "SafetyEnvelope",
     "Sample",
     "ScenarioSpec",
+    "Scene",
     "SensorKind",
     "SensorProvider",
     "SensorSpec",

@@ -6,9 +6,11 @@ from enum import IntEnum
 from ghost.core.channels import Channel
 from ghost.core.errors import ChannelError, ConfigError
 from ghost.hal.commands import CommandLevel
+from ghost.hal.optics import CENTRE, Lens, Mount, Ranging
 from ghost.hal.samples import (
     BarometerSample,
     BatterySample,
+    ContactSample,
     DepthImage,
     GpsSample,
     ImuSample,
@@ -21,7 +23,7 @@ from ghost.hal.samples import (
 )
 from ghost.hal.vehicle import ControlState, VehicleState, VehicleStatus
 
-HAL_PROTOCOL_VERSION = "1.0"
+HAL_PROTOCOL_VERSION = "1.1"
 """Major: a backend or consumer of the old contract breaks. Minor: something was added."""
 
 
@@ -40,6 +42,7 @@ class SensorKind(IntEnum):
     VEHICLE = 12
     STATUS = 13
     CONTROL = 14
+    CONTACT = 15
 
 
 SAMPLE_TYPES: dict[SensorKind, type] = {
@@ -57,6 +60,7 @@ SAMPLE_TYPES: dict[SensorKind, type] = {
     SensorKind.VEHICLE: VehicleState,
     SensorKind.STATUS: VehicleStatus,
     SensorKind.CONTROL: ControlState,
+    SensorKind.CONTACT: ContactSample,
 }
 
 _OF_THE_FLIGHT_CONTROLLER = (SensorKind.VEHICLE, SensorKind.STATUS, SensorKind.CONTROL)
@@ -66,6 +70,9 @@ _OF_THE_FLIGHT_CONTROLLER = (SensorKind.VEHICLE, SensorKind.STATUS, SensorKind.C
 class SensorSpec:
     """One source of samples of one vehicle. What it measures travels on /sensors/<name>, what the
     flight controller says of itself on /state/<name>.
+
+    A sensor that measures distance has a ranging, a camera a lens. What comes when it happens, as a
+    contact does, comes no more often than its period.
     """
 
     name: str
@@ -73,6 +80,9 @@ class SensorSpec:
     period_ns: int
     latency_ns: int = 0
     frame_id: str = "body"
+    mount: Mount = CENTRE
+    ranging: Ranging | None = None
+    lens: Lens | None = None
 
     def __post_init__(self) -> None:
         try:

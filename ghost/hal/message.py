@@ -44,6 +44,8 @@ Vector = Annotated[NDArray[np.float64], Array("<f8", (-1,))]
 Ranges = Annotated[NDArray[np.float64], Array("<f8", (-1,))]
 Points = Annotated[NDArray[np.float32], Array("<f4", (-1, 3))]
 DepthPixels = Annotated[NDArray[np.float32], Array("<f4", (-1, -1))]
+Solids = Annotated[NDArray[np.float64], Array("<f8", (-1, 13))]
+Facets = Annotated[NDArray[np.float64], Array("<f8", (-1, 12))]
 RgbPixels = Annotated[NDArray[np.uint8], Array("|u1", (-1, -1, 3))]
 
 

@@ -11,11 +11,13 @@ from typing import Any, Protocol
 from ghost.hal.message import (
     NO_EXTENSIONS,
     DepthPixels,
+    Facets,
     Matrix3,
     Points,
     Quaternion,
     Ranges,
     RgbPixels,
+    Solids,
     Vector,
     Vector3,
     message,
@@ -112,7 +114,9 @@ class RangefinderSample:
 
 @message
 class DepthImage:
-    """Distance along the optical axis, row 0 on top; NaN where nothing was seen."""
+    """Distance along the optical axis, row 0 on top; infinite where nothing is in range, NaN where
+    nothing can be said.
+    """
 
     stamp_ns: int
     sequence: int
@@ -134,7 +138,9 @@ class RgbImage:
 
 @message
 class LaserScan:
-    """One turn of a 2-D lidar: ranges evenly spread from start to end angle, both included."""
+    """One turn of a 2-D lidar: ranges evenly spread from start to end angle, both included;
+    infinite where nothing is in range, NaN where nothing can be said.
+    """
 
     stamp_ns: int
     sequence: int
@@ -148,6 +154,8 @@ class LaserScan:
 
 @message
 class PointCloud:
+    """What a 3-D lidar hit, in the sensor's axes; a beam that hit nothing leaves no point."""
+
     stamp_ns: int
     sequence: int
     points_m: Points
@@ -176,6 +184,18 @@ class RotorSpeedSample:
     speed_rps: Vector
     health: Health = Health.OK
     extensions: Mapping[str, Any] = NO_EXTENSIONS
+
+
+@message
+class ContactSample:
+    """The vehicle touched something where it should not, or harder than its legs take."""
+
+    stamp_ns: int
+    sequence: int
+    other: str
+    position_enu_m: Vector3
+    speed_mps: float
+    health: Health = Health.OK
 
 
 @message
@@ -213,3 +233,31 @@ class Transform:
     child_frame_id: str
     translation_m: Vector3
     rotation: Quaternion
+
+
+@message
+class CameraCalibration:
+    """The lens of a camera, for whoever draws its images in the world."""
+
+    stamp_ns: int
+    frame_id: str
+    width_px: int
+    height_px: int
+    fx_px: float
+    fy_px: float
+    cx_px: float
+    cy_px: float
+
+
+@message
+class Scene:
+    """The solid things of a simulated world, a row each, for whoever draws it and for nothing that
+    flies. Boxes and cylinders are centre, attitude, size along their own axes (a cylinder stands
+    along its z) and colour as red, green, blue from 0 to 1; a triangle is three corners and colour.
+    """
+
+    stamp_ns: int
+    boxes: Solids
+    cylinders: Solids
+    triangles: Facets
+    frame_id: str = "world"

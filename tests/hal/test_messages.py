@@ -44,7 +44,7 @@ def built(kind: Any, **values: Any) -> Any:
 
 
 def test_the_introspection_finds_every_sample_and_command() -> None:
-    own = {hal.GroundTruth, hal.Pose, hal.Transform}
+    own = {hal.CameraCalibration, hal.GroundTruth, hal.Pose, hal.Scene, hal.Transform}
     assert {*hal.SAMPLE_TYPES.values(), *own} == set(SAMPLES)
     assert {kind for kind in MESSAGES if is_lenient(kind)} == {
         hal.MotorCommand,
