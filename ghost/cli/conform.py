@@ -5,49 +5,76 @@ from collections import Counter
 from pathlib import Path
 from typing import Any
 
-from ghost.conformance import Factory, Outcome, Verdict, judge, select
+from ghost.conformance import Factory, Outcome, Verdict, judge_all, select, within
+from ghost.core.errors import ConfigError
 from ghost.deploy.robots import load_robot
 
 SKIPPED = 75
+LONGEST_TIMEOUT_S = 86_400
 
 
 def add_parser(commands: Any) -> None:
-    about = "check that a robot's HAL does what it declares"
+    about = "check that a robot's HAL keeps its promises"
     parser: argparse.ArgumentParser = commands.add_parser(
         "conform",
         help=about,
-        description=f"{about[0].upper()}{about[1:]}: mandatory checks first, then those of the "
-        "capabilities that it declares. The exit code is 0 when all hold, 1 when one fails, and "
-        f"{SKIPPED} when all were skipped.",
+        description="Check that a robot's HAL, the layer between Ghost and a simulator or the "
+        "hardware, keeps its promises: first those that hold for every HAL, then those of the "
+        "sensors and features that it declares. Prints a line for each check: [PASS] with what "
+        "was measured, [FAIL] with what was seen and expected, or [SKIP] with the reason.",
+        epilog=f"Exit code: 0 no check failed, 1 at least one failed, {SKIPPED} all were skipped.",
     )
-    parser.add_argument("robot", metavar="ROBOT", help="the name of a robot")
-    parser.add_argument("--mode", choices=("sim",), default="sim", help="which HAL (default: sim)")
+    parser.add_argument("robot", metavar="ROBOT", help="such as x500; see `ghost robots list`")
     parser.add_argument(
-        "--simulator", metavar="NAME", help="instead of the one that the robot names"
-    )
-    parser.add_argument(
-        "--robots", metavar="DIR", type=Path, action="append", help="look for the robot here, too"
+        "--mode", choices=("sim",), default="sim", help="which of the robot's HALs (default: sim)"
     )
     parser.add_argument(
-        "--only", metavar="PATTERN", help="the checks whose names hold this; * and ? may be used"
+        "--simulator", metavar="NAME", help="simulate with this one (default: the robot's own)"
+    )
+    parser.add_argument(
+        "--robots",
+        metavar="DIR",
+        type=Path,
+        action="append",
+        default=[],
+        help="look for robots in this folder, too; may be given again",
+    )
+    parser.add_argument(
+        "--only",
+        metavar="PATTERN",
+        help="run only the checks with this in their names, such as axes; "
+        "* stands for any characters, ? for any one (default: all)",
+    )
+    parser.add_argument(
+        "--timeout",
+        metavar="SECONDS",
+        type=float,
+        default=120.0,
+        help="of wall time for each check; one that takes longer fails, and those after it are "
+        "skipped (default: 120)",
     )
     parser.set_defaults(run=_conform)
 
 
 def _conform(options: argparse.Namespace) -> int:
-    factory = Factory(load_robot(options.robot, options.robots or ()), options.simulator)
+    if not 0.0 < options.timeout <= LONGEST_TIMEOUT_S:
+        raise ConfigError(
+            f"--timeout is {options.timeout:g}; expected above 0, to {LONGEST_TIMEOUT_S} s"
+        )
+    limit_ns = round(options.timeout * 1e9)
+    factory = Factory(load_robot(options.robot, options.robots), options.simulator)
     checks = select(options.only)
-    _ = factory.capabilities  # a HAL that can't be made is no failed check
+    within(limit_ns, lambda: factory.capabilities)  # a HAL that can't be made is no failed check
     width = max(len(check.name) for check in checks)
     outcomes = []
     heading = ""
-    for check in checks:
-        group = "mandatory" if check.mandatory else "optional"
+    for outcome in judge_all(checks, factory, limit_ns):
+        group = "mandatory" if outcome.check.mandatory else "optional"
         if group != heading:
             heading = group
-            print(f"{heading}:")
-        outcome = judge(check, factory)
-        print(f"  {check.name:<{width}}  [{outcome.verdict}]  {outcome.figure}", flush=True)
+            print(f"{heading}:", flush=True)
+        name = f"{outcome.check.name:<{width}}"
+        print(f"  {name}  [{outcome.verdict}]  {outcome.figure}", flush=True)
         outcomes.append(outcome)
     return _conclude(outcomes)
 

@@ -42,9 +42,11 @@ def add_parser(commands: Any) -> None:
     sim = verbs.add_parser(
         "sim",
         help="fly a mission in simulation",
-        description="Fly a mission in simulation, and leave a run folder with log and report.",
-        epilog="Exit code: 0 mission completed, 1 failed, 3 aborted, 4 interrupted, 130 after "
-        "Ctrl-C, which lands and closes the log; pressed again it closes the log at once.",
+        description="Fly a mission in simulation, and leave a run folder with log and report. A "
+        "mission is what to do; a scenario is the wind, the faults and where it starts.",
+        epilog="Ctrl-C lands and closes the log; pressed again, it closes the log at once. Exit "
+        "code: 0 mission completed, 1 failed or refused, 3 aborted (the mission gave up and "
+        "landed), 4 interrupted (a failsafe took over), 130 stopped by Ctrl-C.",
     )
     sim.add_argument("robot", metavar="ROBOT", help="such as x500; see `ghost robots list`")
     sim.add_argument(
@@ -61,20 +63,47 @@ def add_parser(commands: Any) -> None:
         "(default: calm)",
     )
     sim.add_argument(
-        "--seed", type=int, metavar="N", help="of all randomness (default: scenario's)"
+        "--seed",
+        type=int,
+        metavar="N",
+        help="for noise and gusts: the same seed repeats the same flight, bit for bit "
+        "(default: the scenario's)",
     )
-    sim.add_argument("--simulator", metavar="NAME", help="default: the robot's")
+    sim.add_argument(
+        "--simulator", metavar="NAME", help="simulate with this one (default: the robot's own)"
+    )
+    sim.add_argument(
+        "--world",
+        metavar="NAME|FILE",
+        help="a shipped world (empty, forest, room, warehouse) or a .yaml file, for a simulator "
+        "that has room for it, such as pybullet (default: scenario's, or none)",
+    )
+    sim.add_argument(
+        "--view",
+        action="store_true",
+        help="open the simulator's window; without a display, see `ghost render`",
+    )
     sim.add_argument(
         "--realtime",
         type=float,
         nargs="?",
         const=1.0,
         metavar="FACTOR",
-        help="no faster than real time, or than FACTOR times that (default: as fast as it goes)",
+        help="fly in real time, or FACTOR times as fast (default: as fast as it goes)",
     )
-    sim.add_argument("--out", type=Path, metavar="DIR", help="the run folder (default: in runs/)")
     sim.add_argument(
-        "--robots", type=Path, action="append", default=[], metavar="DIR", help="a folder of robots"
+        "--out",
+        type=Path,
+        metavar="DIR",
+        help="the run folder to make (default: a new one in runs/, named after what is flown)",
+    )
+    sim.add_argument(
+        "--robots",
+        type=Path,
+        action="append",
+        default=[],
+        metavar="DIR",
+        help="look for robots in this folder, too; may be given again",
     )
     sim.set_defaults(run=_sim)
 
@@ -84,7 +113,7 @@ def _sim(options: argparse.Namespace) -> int:
         raise ConfigError(f"--realtime is {options.realtime}; expected above 0")
     robot = load_robot(options.robot, options.robots)
     mission = load_mission(find_shipped("missions", options.mission))
-    scenario = load_scenario(options.scenario, options.seed)
+    scenario = load_scenario(options.scenario, options.seed, options.world)
     name = f"{robot.name}-{mission.name}-{scenario.spec.name}-seed{scenario.spec.seed}"
     out = options.out or _unused(Path("runs") / re.sub(r"[^\w.-]+", "_", name))
     flight = SimulatedFlight(
@@ -96,6 +125,7 @@ def _sim(options: argparse.Namespace) -> int:
             options.simulator,
             options.realtime,
             _command(options, scenario.spec.seed),
+            options.view,
         )
     )
     before = signal.signal(signal.SIGINT, lambda *_: flight.request_landing())
@@ -191,6 +221,8 @@ def _command(options: argparse.Namespace, seed: int) -> str:
     words += ["--scenario", options.scenario, "--seed", str(seed)]
     if options.simulator:
         words += ["--simulator", options.simulator]
+    if options.world:
+        words += ["--world", options.world]
     for folder in options.robots:
         words += ["--robots", str(folder)]
     return shlex.join(words)

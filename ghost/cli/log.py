@@ -22,16 +22,27 @@ def add_parser(commands: Any) -> None:
     parser = commands.add_parser(
         "log",
         help="look into, check, repair and export flight logs",
-        description="Flight logs: MCAP files that Foxglove opens, one per run folder.",
+        description="Flight logs: MCAP files, which Foxglove opens. A flight leaves a run folder "
+        "with log.mcap and a manifest.yaml, which says what was flown and with which settings.",
     )
     verbs = parser.add_subparsers(title="commands", metavar="COMMAND", required=True)
-    _add(verbs, "info", _info, "what a log holds: channels, counts, times, and its run's manifest")
-    hash_parser = _add(verbs, "hash", _hash, "SHA-256 of the file, or of one channel's messages")
+    _add(
+        verbs,
+        "info",
+        _info,
+        "show what a log holds: its run, channels, counts and times; check it by its manifest",
+    )
+    hash_parser = _add(
+        verbs,
+        "hash",
+        _hash,
+        "print the SHA-256 of the log, or of one channel in it: equal for equal flights",
+    )
     hash_parser.add_argument(
         "--channel",
         metavar="NAME",
-        help="hash only this channel's times and messages, such as /groundtruth/pose; "
-        "two runs that agree here agree bit for bit on it",
+        help="only this channel's times and messages, such as /groundtruth/pose: two runs with "
+        "the same hash agree on it bit for bit (default: the whole file)",
     )
     _add(
         verbs,
@@ -39,18 +50,18 @@ def add_parser(commands: Any) -> None:
         _recover,
         "repair a log that a crash or power cut left unfinished, and say what was lost",
     )
-    export_parser = _add(verbs, "export", _export, "one CSV file per channel")
+    export_parser = _add(verbs, "export", _export, "write a log as CSV, one file per channel")
     export_parser.add_argument(
         "--channel",
         metavar="NAME",
         action="append",
-        help="only this channel; may be given again (default: all)",
+        help="only this channel, such as /sensors/imu; may be given again (default: all)",
     )
     export_parser.add_argument(
         "--out",
         metavar="DIR",
         type=Path,
-        help="where the CSV files go (default: a folder csv beside the log)",
+        help="the folder to write to (default: csv, beside the log)",
     )
 
 
@@ -58,7 +69,12 @@ def _add(verbs: Any, name: str, run: Any, about: str) -> argparse.ArgumentParser
     parser: argparse.ArgumentParser = verbs.add_parser(
         name, help=about, description=about[0].upper() + about[1:] + "."
     )
-    parser.add_argument("path", metavar="RUN", type=Path, help="a run folder or an .mcap file")
+    parser.add_argument(
+        "path",
+        metavar="RUN",
+        type=Path,
+        help="a run folder or an .mcap file, such as runs/x500-square-calm-seed0",
+    )
     parser.set_defaults(run=run)
     return parser
 

@@ -12,16 +12,15 @@ def add_parser(commands: Any) -> None:
     parser = commands.add_parser(
         "robots",
         help="list, show and check robots",
-        description="Robots are folders with a robot.yaml: Ghost's own, and yours by --robots.",
+        description="Robots are folders with a robot.yaml in them. Ghost brings some; --robots DIR "
+        "after a command adds yours.",
     )
     verbs = parser.add_subparsers(title="commands", metavar="COMMAND", required=True)
-    listing = verbs.add_parser("list", help="all robots, and how each can be flown")
-    listing.set_defaults(run=_list)
-    show = verbs.add_parser("show", help="what a robot is")
-    show.add_argument("robot", metavar="ROBOT")
-    show.set_defaults(run=_show)
-    check = verbs.add_parser("check", help="read every robot.yaml, and say what is wrong with it")
-    check.set_defaults(run=_check)
+    listing = _add(verbs, "list", _list, "list all robots, and whether each flies in sim or real")
+    show = _add(verbs, "show", _show, "show one robot's HALs, airframe, sensors and flight limits")
+    show.add_argument("robot", metavar="ROBOT", help="such as x500; see `ghost robots list`")
+    check = _add(verbs, "check", _check, "read every robot.yaml, and say what is wrong with it")
+    check.epilog = "Exit code: 0 all can be read, 1 at least one can't."
     for verb in (listing, show, check):
         verb.add_argument(
             "--robots",
@@ -29,8 +28,16 @@ def add_parser(commands: Any) -> None:
             action="append",
             default=[],
             metavar="DIR",
-            help="a folder of robots",
+            help="look for robots in this folder, too: DIR/NAME/robot.yaml; may be given again",
         )
+
+
+def _add(verbs: Any, name: str, run: Any, about: str) -> argparse.ArgumentParser:
+    parser: argparse.ArgumentParser = verbs.add_parser(
+        name, help=about, description=about[0].upper() + about[1:] + "."
+    )
+    parser.set_defaults(run=run)
+    return parser
 
 
 def _list(options: argparse.Namespace) -> int:

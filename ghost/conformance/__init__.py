@@ -2,7 +2,8 @@
 
 from ghost.conformance.check import Check, ConformanceError, Need, NotApplicableError
 from ghost.conformance.factory import Factory
-from ghost.conformance.suite import CHECKS, Outcome, Verdict, judge, select
+from ghost.conformance.limit import StalledError, within
+from ghost.conformance.suite import CHECKS, Outcome, Verdict, judge, judge_all, select
 
 __all__ = [
     "CHECKS",
@@ -12,7 +13,10 @@ __all__ = [
     "Need",
     "NotApplicableError",
     "Outcome",
+    "StalledError",
     "Verdict",
     "judge",
+    "judge_all",
     "select",
+    "within",
 ]

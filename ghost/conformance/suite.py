@@ -1,9 +1,10 @@
 """All checks, and how one is judged."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from enum import StrEnum
 from fnmatch import fnmatch
+from functools import partial
 
 from ghost.conformance import (
     arming,
@@ -17,6 +18,7 @@ from ghost.conformance import (
 )
 from ghost.conformance.check import Check, NotApplicableError
 from ghost.conformance.factory import Factory
+from ghost.conformance.limit import StalledError, within
 from ghost.core.errors import ConfigError, GhostError
 
 CHECKS: tuple[Check, ...] = (
@@ -58,6 +60,22 @@ def judge(check: Check, factory: Factory) -> Outcome:
         return Outcome(check, Verdict.FAIL, str(error))
     except Exception as error:  # noqa: BLE001 - a foreign backend may raise anything
         return Outcome(check, Verdict.FAIL, f"{type(error).__name__}: {error}")
+
+
+def judge_all(checks: Iterable[Check], factory: Factory, limit_ns: int) -> Iterator[Outcome]:
+    """One after the other, each within a limit of wall time. After one that took longer the rest is
+    skipped: what it hangs in can't be stopped, only left alone.
+    """
+    stalled = ""
+    for check in checks:
+        if stalled:
+            yield Outcome(check, Verdict.SKIP, f"the backend hangs since {stalled!r}")
+            continue
+        try:
+            yield within(limit_ns, partial(judge, check, factory))
+        except StalledError as error:
+            stalled = check.name
+            yield Outcome(check, Verdict.FAIL, str(error))
 
 
 def select(pattern: str | None, checks: Iterable[Check] = CHECKS) -> tuple[Check, ...]:

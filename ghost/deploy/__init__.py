@@ -3,9 +3,11 @@
 from ghost.deploy.hal import MissingHalError, build_hal
 from ghost.deploy.robot import RobotDescription, read_robot
 from ghost.deploy.robots import find_robots, load_robot
-from ghost.deploy.scenario import Scenario, find_shipped, load_scenario
+from ghost.deploy.scenario import Scenario, load_scenario
 from ghost.deploy.session import Flight, Order, SimulatedFlight
+from ghost.deploy.shipped import find_shipped
 from ghost.deploy.statistics import Summary
+from ghost.deploy.world import load_world
 from ghost.mission import Result, load_mission
 
 __all__ = [
@@ -23,5 +25,6 @@ __all__ = [
     "load_mission",
     "load_robot",
     "load_scenario",
+    "load_world",
     "read_robot",
 ]

@@ -10,7 +10,7 @@ from ghost.autopilot import Autopilot
 from ghost.core.earth import magnetic_field_enu_t
 from ghost.core.errors import ConfigError, shown
 from ghost.core.frames import Geodetic
-from ghost.deploy.faults import refuse_impossible
+from ghost.deploy.refusals import refuse_impossible, refuse_unseeable
 from ghost.deploy.robot import RobotDescription
 from ghost.estimation import Estimator, EstimatorConfig
 from ghost.hal import ScenarioSpec
@@ -18,6 +18,7 @@ from ghost.hal.airframe import Airframe
 from ghost.simulation.adapter import Start, VehicleSetup, Wind, load_adapter
 from ghost.simulation.backend import AdapterBackend, Happening
 from ghost.simulation.models.sensors import GpsModel, MagnetometerModel, SensorModel
+from ghost.simulation.scenery import NOTHING, Scenery
 
 Mode = Literal["sim", "real"]
 _MARKS = {"sim": ("reset", "step", "shutdown"), "real": ("start", "stop")}
@@ -51,6 +52,8 @@ def derive_simulation(
     wind: Wind = Wind(),  # noqa: B008 - frozen
     happenings: tuple[Happening, ...] = (),
     start: Start = Start(),  # noqa: B008 - frozen
+    scenery: Scenery = NOTHING,
+    view: bool = False,
 ) -> AdapterBackend:
     """The generic backend: any simulator, with the embedded autopilot."""
     airframe, sim = description.airframe, description.sim
@@ -60,6 +63,7 @@ def derive_simulation(
     adapter = load_adapter(simulator or sim.simulator)
     vehicle = VehicleSetup(airframe, description.sensors, _standing(start, airframe))
     refuse_impossible(adapter, vehicle, wind, happenings)
+    refuse_unseeable(adapter, description.sensors, scenery, view=view)
 
     def make_autopilot(scenario: ScenarioSpec) -> Autopilot:
         estimator = Estimator(estimator_config(description.sensors, scenario.origin))
@@ -73,6 +77,8 @@ def derive_simulation(
         control_period_ns=config.control_period_ns,
         wind=wind,
         happenings=happenings,
+        scenery=scenery,
+        view=view,
     )
 
 

@@ -6,6 +6,7 @@ from dataclasses import MISSING, dataclass, fields
 from pathlib import Path
 from typing import Any
 
+import ghost
 from ghost.autopilot import AutopilotConfig
 from ghost.control import allocate
 from ghost.core.channels import Channel
@@ -18,13 +19,17 @@ from ghost.core.fields import (
     joined,
     nullable,
     number,
+    radians,
     section,
     text,
 )
-from ghost.hal import SafetyEnvelope, SensorKind
+from ghost.core.rotations import from_euler_zyx
+from ghost.hal import Mount, SafetyEnvelope, SensorKind
 from ghost.hal import channels as hal_channels
 from ghost.hal.airframe import Airframe, Battery, Rotor
-from ghost.simulation.models.sensors import MODELS, RangefinderModel, SensorModel
+from ghost.simulation.adapter import CONTACT
+from ghost.simulation.models.sensors import SensorModel
+from ghost.simulation.models.suite import MODELS
 from ghost.telemetry.document import read_document
 
 ROBOT_FILE = "robot.yaml"
@@ -64,9 +69,41 @@ def read_robot(path: Path) -> RobotDescription:
     """From a robot.yaml; every key checked, errors with the path to theirs."""
     plain = read_document(path)
     try:
-        return _robot(plain, path)
+        return _robot(_extended(plain, path, ()), path)
     except ConfigError as error:
         raise ConfigError(f"{path}: {error}") from None
+
+
+def _extended(plain: Any, path: Path, above: tuple[str, ...]) -> Any:
+    """A robot that extends another is that one, but for what it says itself."""
+    if not isinstance(plain, dict) or "extends" not in plain:
+        return plain
+    base = text(plain["extends"], "extends")
+    if base in (*above, path.parent.name):
+        raise ConfigError(f"extends is {base!r}, which extends this robot; expected another one")
+    places = [folder / base / ROBOT_FILE for folder in (path.parent.parent, shipped_robots())]
+    found = next((place for place in places if place.is_file()), None)
+    if found is None:
+        raise ConfigError(f"extends is {base!r}; expected a robot beside this one or of Ghost's")
+    under = _extended(read_document(found), found, (*above, path.parent.name))
+    own = {key: value for key, value in plain.items() if key != "extends"}
+    return _merged(under, own)
+
+
+def _merged(under: Any, over: Any) -> Any:
+    if not (isinstance(under, dict) and isinstance(over, dict)):
+        return over
+    merged = {
+        key: _merged(value, over[key]) if key in over else value for key, value in under.items()
+    }
+    return merged | {key: value for key, value in over.items() if key not in under}
+
+
+def shipped_robots() -> Path:
+    """In a wheel they lie inside the package, in a checkout beside it."""
+    package = Path(ghost.__file__).parent
+    inside = package / "robots"
+    return inside if inside.is_dir() else package.parent / "robots"
 
 
 def _robot(plain: Any, path: Path) -> RobotDescription:
@@ -191,7 +228,9 @@ def _sensor(name: str, plain: Any, path: str) -> SensorModel:
         "dropout": number(0.0, 0.999),
     }
     for entry in fields(model):
-        if entry.name not in {"name", "period_ns", "latency_ns", "dropout"}:
+        if entry.name == "mount":
+            readers["mount"] = _mount
+        elif entry.name not in {"name", "period_ns", "latency_ns", "dropout"}:
             readers[entry.name] = integer(0, 2**62) if entry.type is int else number(0.0, 1e9)
     found = section(readers, required=("kind", "rate_hz"))(plain, path)
     del found["kind"]
@@ -201,16 +240,27 @@ def _sensor(name: str, plain: Any, path: str) -> SensorModel:
             f"{path}.rate_hz gives a period of {period:.3f} ns; expected whole ns, as of 25 or 50"
         )
     latency_ns = round(found.pop("latency_ms", 0.0) * 1e6)
-    sensor = model(name=name, period_ns=round(period), latency_ns=latency_ns, **found)
+    try:
+        sensor = model(name=name, period_ns=round(period), latency_ns=latency_ns, **found)
+    except ConfigError as error:
+        raise ConfigError(f"{path}: {error}") from None
     _refuse_taken(sensor, path)
-    if isinstance(sensor, RangefinderModel) and sensor.min_m >= sensor.max_m:
-        raise ConfigError(f"{path}: min_m is {sensor.min_m:g}; expected below max_m")
     return sensor
+
+
+def _mount(plain: Any, path: str) -> Mount:
+    angles = ("roll_deg", "pitch_deg", "yaw_deg")
+    found = section({"position_flu_m": _VECTOR, **dict.fromkeys(angles, radians(-360.0, 360.0))})(
+        plain, path
+    )
+    attitude = from_euler_zyx(*(found.pop(angle, 0.0) for angle in angles))
+    w, x, y, z = attitude.tolist()
+    return Mount(attitude=(w, x, y, z), **found)
 
 
 def _refuse_taken(sensor: SensorModel, path: str) -> None:
     """A name is a channel; those that Ghost knows have their type, and the vehicle has its own."""
-    if sensor.name in {"vehicle", "control", "status"}:
+    if sensor.name in {"vehicle", "control", "status", CONTACT}:
         raise ConfigError(f"{path} has the name of what the vehicle says of itself; choose another")
     channel = sensor.spec.channel
     kind = _CHANNEL_TYPES.get(channel.name, channel.message_type)

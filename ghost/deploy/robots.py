@@ -3,10 +3,9 @@
 from collections.abc import Sequence
 from pathlib import Path
 
-import ghost
 from ghost.core.errors import ConfigError
 from ghost.core.fields import nearest
-from ghost.deploy.robot import ROBOT_FILE, RobotDescription, read_robot
+from ghost.deploy.robot import ROBOT_FILE, RobotDescription, read_robot, shipped_robots
 
 
 def find_robots(folders: Sequence[Path] = ()) -> dict[str, Path]:
@@ -27,10 +26,3 @@ def load_robot(name: str, folders: Sequence[Path] = ()) -> RobotDescription:
     if name not in robots:
         raise ConfigError(f"no robot named {name!r}{nearest(name, robots)}")
     return read_robot(robots[name])
-
-
-def shipped_robots() -> Path:
-    """In a wheel they lie inside the package, in a checkout beside it."""
-    package = Path(ghost.__file__).parent
-    inside = package / "robots"
-    return inside if inside.is_dir() else package.parent / "robots"

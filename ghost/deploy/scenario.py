@@ -2,8 +2,7 @@
 
 import math
 from collections.abc import Mapping
-from dataclasses import dataclass
-from importlib.resources import files
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -14,17 +13,20 @@ from ghost.core.fields import (
     integer,
     items,
     nanoseconds,
-    nearest,
     number,
     section,
     text,
 )
 from ghost.core.frames import Geodetic
 from ghost.core.rotations import from_yaw
+from ghost.deploy.shipped import find_shipped
+from ghost.deploy.solids import read_solids
+from ghost.deploy.world import load_world
 from ghost.hal import ScenarioSpec
 from ghost.hal.scenario import ZURICH
 from ghost.simulation.adapter import Fault, FaultKind, Start, Wind
 from ghost.simulation.backend import Happening
+from ghost.simulation.scenery import NOTHING, Scenery, Solid
 from ghost.telemetry.document import read_document
 
 
@@ -34,39 +36,26 @@ class Scenario:
     start: Start
     wind: Wind
     happenings: tuple[Happening, ...]
+    scenery: Scenery
     plain: Mapping[str, Any]
+    """The file as it stands, and the world's in the place of its name."""
 
 
-def load_scenario(source: str, seed: int | None = None) -> Scenario:
-    """By the name of a shipped one, or by the path of a file; seed takes the place of its own."""
+def load_scenario(source: str, seed: int | None = None, world: str | None = None) -> Scenario:
+    """By the name of a shipped one, or by the path of a file; seed and world take the place of its
+    own.
+    """
     path = find_shipped("scenarios", source)
     if seed is not None:
         _SEED(seed, "seed")
     plain = read_document(path)
     try:
-        return _scenario(plain, seed)
+        return _scenario(plain, seed, world, path.parent)
     except ConfigError as error:
         raise ConfigError(f"{path}: {error}") from None
 
 
-def find_shipped(kind: str, source: str) -> Path:
-    """The file that a name or a path stands for; kind is missions or scenarios."""
-    if source.endswith((".yaml", ".yml")) or "/" in source:
-        return Path(source)
-    shipped = {path.stem: path for path in sorted(_shipped(kind).glob("*.yaml"))}
-    if source not in shipped:
-        raise ConfigError(
-            f"no shipped {kind[:-1]} named {source!r}{nearest(source, shipped)} "
-            "(a file of your own is given by its path, ending in .yaml)"
-        )
-    return shipped[source]
-
-
-def _shipped(kind: str) -> Path:
-    return Path(str(files("ghost.scenarios"))) / kind
-
-
-def _scenario(plain: Any, seed: int | None) -> Scenario:
+def _scenario(plain: Any, seed: int | None, world: str | None, folder: Path) -> Scenario:
     found = section(
         {
             "name": text,
@@ -77,6 +66,8 @@ def _scenario(plain: Any, seed: int | None) -> Scenario:
             "origin": _origin,
             "start": _start,
             "wind": _wind,
+            "world": text,
+            "obstacles": lambda listed, path: read_solids(listed, path, folder),
             "events": items(_happening, least=0, most=1000),
         },
         required=("name", "duration_s"),
@@ -91,13 +82,33 @@ def _scenario(plain: Any, seed: int | None) -> Scenario:
         duration_ns=found["duration_s"],
         origin=found.get("origin", ZURICH),
     )
+    world = world or _beside(found.get("world"), folder)
+    scenery = load_world(world) if world else NOTHING
+    plain = plain | {"world": read_document(find_shipped("worlds", world))} if world else plain
     return Scenario(
         spec,
         found.get("start", Start()),
         found.get("wind", Wind()),
         found.get("events", ()),
+        _with_obstacles(scenery, found.get("obstacles", ())),
         plain,
     )
+
+
+def _beside(world: str | None, folder: Path) -> str | None:
+    """A path in a scenario begins where the scenario lies."""
+    is_path = world is not None and ("/" in world or world.endswith((".yaml", ".yml")))
+    return str(folder / world) if world is not None and is_path else world
+
+
+def _with_obstacles(scenery: Scenery, obstacles: tuple[Solid, ...]) -> Scenery:
+    taken = {solid.name for solid in scenery.solids}
+    for solid in obstacles:
+        if solid.name in taken:
+            raise ConfigError(
+                f"obstacles: {solid.name!r} is in world {scenery.name} too; give it another name"
+            )
+    return replace(scenery, solids=(*scenery.solids, *obstacles))
 
 
 def _origin(plain: Any, path: str) -> Geodetic:

@@ -12,10 +12,12 @@ from ghost.deploy.hal import build_hal
 from ghost.deploy.robot import RobotDescription
 from ghost.deploy.scenario import Scenario
 from ghost.deploy.statistics import FlightStatistics, Summary
+from ghost.deploy.surroundings import introduce, watch_contacts
 from ghost.events import EVENTS, Bus, Event, EventKind, Severity
-from ghost.hal import Pose, Sample, SimulationBackend
+from ghost.hal import Action, Pose, Sample, SimulationBackend
 from ghost.hal.channels import GROUNDTRUTH_POSE, GROUNDTRUTH_STATE
 from ghost.mission import Mission, MissionRunner, Outcome, Result
+from ghost.perception import ObstacleFinder
 from ghost.telemetry import Manifest, RunRecorder, describe_run, recover
 
 CYCLE_NS = 20_000_000
@@ -35,6 +37,8 @@ class Order:
     speed: float | None = None
     """How many times real time, at most; None is as fast as it goes."""
     reproduce: str = ""
+    view: bool = False
+    """Whether to watch it in the simulator's own window."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,9 +65,7 @@ class SimulatedFlight:
         self._stop_requested = False
         self._log_failed = False
         robot, scenario = order.robot, order.scenario
-        self.backend: SimulationBackend = build_hal(
-            robot, mode="sim", **_arguments(robot, scenario, order.simulator)
-        )
+        self.backend: SimulationBackend = build_hal(robot, mode="sim", **_arguments(order))
         order.mission.check(robot.envelope, scenario.start.position_enu_m or (0.0, 0.0, 0.0))
         try:
             self.backend.reset(scenario.spec, scenario.spec.seed)
@@ -71,9 +73,12 @@ class SimulatedFlight:
             self.bus = Bus(self.clock)
             self.statistics = FlightStatistics(self.bus)
             self.bus.subscribe(EVENTS, self._on_event, name="session")
+            self.bus.guard(self._on_alarm)
             capabilities = self.backend.capabilities
             for spec in capabilities.sensors:
                 self.backend.sensors[spec.name].subscribe(self._publisher(spec.channel))
+            watch_contacts(self.bus)
+            self._finder = ObstacleFinder(self.bus, capabilities.sensors)
             self.runner = MissionRunner(
                 order.mission,
                 self.bus,
@@ -83,6 +88,7 @@ class SimulatedFlight:
             )
             manifest = _manifest(order, deterministic=capabilities.deterministic)
             self._recorder = RunRecorder(order.out, self.bus, manifest)  # leaves files, so last
+            introduce(self.bus, capabilities, scenario.scenery)
         except BaseException:
             self.backend.shutdown()
             raise
@@ -188,6 +194,11 @@ class SimulatedFlight:
             return f"{error}{landed}; what it held by then is whole; make room and fly again"
         return ""
 
+    def _on_alarm(self, event: Event) -> None:
+        """Whoever flies it is told to land, before the step in which it happened goes on."""
+        if event.kind == EventKind.COLLISION and self._is_armed():
+            self.backend.flight_controller.request(Action.LAND)
+
     def _on_event(self, event: Event) -> None:
         if event.kind == EventKind.LOG_FAILED:
             self._log_failed = True
@@ -219,25 +230,24 @@ def _manifest(order: Order, *, deterministic: bool) -> Manifest:
         config={
             "robot": robot.plain,
             "scenario": scenario.plain,
-            "mission": order.mission.name,
+            "mission": order.mission.plain or {"name": order.mission.name},
             "simulator": order.simulator or (robot.sim.simulator if robot.sim else ""),
         },
     )
 
 
-def _arguments(
-    robot: RobotDescription, scenario: Scenario, simulator: str | None
-) -> dict[str, Any]:
+def _arguments(order: Order) -> dict[str, Any]:
     """What the scenario asks of the backend. A backend of the robot's own may take none of it, and
     then a scenario that asks for it is refused.
     """
-    arguments: dict[str, Any] = {}
-    if simulator is not None:
-        arguments["simulator"] = simulator
-    if robot.hal.sim is None or "wind" in scenario.plain:
-        arguments["wind"] = scenario.wind
-    if robot.hal.sim is None or "events" in scenario.plain:
-        arguments["happenings"] = scenario.happenings
-    if robot.hal.sim is None or "start" in scenario.plain:
-        arguments["start"] = scenario.start
-    return arguments
+    scenario = order.scenario
+    asked: dict[str, tuple[Any, bool]] = {
+        "simulator": (order.simulator, order.simulator is not None),
+        "wind": (scenario.wind, "wind" in scenario.plain),
+        "happenings": (scenario.happenings, "events" in scenario.plain),
+        "start": (scenario.start, "start" in scenario.plain),
+        "scenery": (scenario.scenery, bool(scenario.scenery.solids)),
+        "view": (order.view, order.view),
+    }
+    is_derived = order.robot.hal.sim is None
+    return {name: value for name, (value, is_asked) in asked.items() if is_asked or is_derived}

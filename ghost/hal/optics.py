@@ -1,7 +1,8 @@
 """How a sensor that looks at the world sees it: from where, how far, and through which lens."""
 
 from dataclasses import dataclass
-from math import inf, isfinite
+
+from numpy import inf, isfinite
 
 from ghost.core.errors import ConfigError
 

@@ -1,6 +1,8 @@
 """A mission: what `load_mission` makes of a YAML file."""
 
+from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
+from typing import Any
 
 from ghost.hal.envelope import SafetyEnvelope
 from ghost.mission.check import check_steps
@@ -15,6 +17,8 @@ class Mission:
     steps: tuple[Step, ...]
     defaults: Defaults = field(default_factory=Defaults)
     frame: Frame = Frame.WORLD
+    plain: Mapping[str, Any] = field(default_factory=dict, compare=False, repr=False)
+    """As it stood in the file, for the manifest."""
 
     def at(self, home_enu_m: Vector) -> "Mission":
         """The same mission in the frame of the run, for a vehicle that takes off from there."""

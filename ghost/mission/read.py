@@ -1,10 +1,8 @@
 """Missions from YAML. What isn't understood is refused, with the path to it."""
 
-from collections.abc import Hashable
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
-
-import yaml
 
 from ghost.core.errors import ConfigError, shown
 from ghost.core.fields import (
@@ -37,44 +35,23 @@ from ghost.mission.steps import (
     Until,
 )
 from ghost.planning.polygon import checked_polygon
+from ghost.telemetry.document import parse_document, read_document
 
 _MAX_STEPS, _MAX_WAYPOINTS, _MAX_CORNERS = 1000, 10_000, 100
 
 
 def load_mission(source: Path | str) -> Mission:
     """From a file, given as a Path, or from YAML text, given as a str."""
-    name = str(source) if isinstance(source, Path) else "mission"
-    try:
-        content = source.read_text(encoding="utf-8") if isinstance(source, Path) else source
-    except (OSError, UnicodeError) as error:
-        raise ConfigError(f"cannot read {name}: {error}") from None
-    try:
-        plain = yaml.load(content, _StrictLoader)  # noqa: S506 - a SafeLoader
-    except ConfigError as error:
-        raise ConfigError(f"{name}: {error}") from None
-    except Exception as error:
-        # Any kind: a date like 2026-13-01 or a tag like !!bool x makes PyYAML raise its own.
-        raise ConfigError(f"{name} is not YAML: {' '.join(str(error).split())}") from error
+    if isinstance(source, Path):
+        name, plain = str(source), read_document(source)
+    else:
+        name, plain = "mission", parse_document(source, "mission")
     if isinstance(plain, str) and "\n" not in plain.strip():
         raise ConfigError(f"{shown(plain)} is no mission; give a file as pathlib.Path")
     try:
-        return _mission(plain)
+        return replace(_mission(plain), plain=plain)
     except ConfigError as error:
         raise ConfigError(f"{name}: {error}") from None
-
-
-class _StrictLoader(yaml.SafeLoader):
-    """PyYAML lets the last of two equal keys win; here it is an error."""
-
-    def construct_mapping(self, node: yaml.MappingNode, deep: bool = False) -> dict[Hashable, Any]:
-        seen = set()
-        for key_node, _ in node.value:
-            key = key_node.value if isinstance(key_node, yaml.ScalarNode) else None
-            if key is not None and key in seen:
-                line = key_node.start_mark.line + 1
-                raise ConfigError(f"key {key!r} stands twice, again in line {line}")
-            seen.add(key)
-        return super().construct_mapping(node, deep=deep)
 
 
 def _mission(plain: Any) -> Mission:

@@ -10,15 +10,15 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ghost.events import EVENTS, Event
-from ghost.hal import VehicleStatus
-from ghost.hal.channels import BATTERY, CONTROL, GROUNDTRUTH_STATE, STATUS, VEHICLE
+from ghost.hal import Scene, VehicleStatus
+from ghost.hal.channels import BATTERY, CONTROL, GROUNDTRUTH_STATE, SCENE, STATUS, VEHICLE
 from ghost.telemetry import LogReader
 
 FloatArray = NDArray[np.float64]
 IntArray = NDArray[np.int64]
 
 _FURTHEST = 1e12
-_DRAWN = (BATTERY, CONTROL, EVENTS, GROUNDTRUTH_STATE, STATUS, VEHICLE)
+_DRAWN = (BATTERY, CONTROL, EVENTS, GROUNDTRUTH_STATE, SCENE, STATUS, VEHICLE)
 
 
 @dataclass(frozen=True, slots=True)
@@ -85,6 +85,7 @@ class Flight:
     control: Control | None
     status: Status | None
     battery: Battery | None
+    scene: Scene | None
     events: tuple[Event, ...]
 
     @property
@@ -111,6 +112,7 @@ def read_flight(path: Path) -> Flight:
         control=_control(rows.get(CONTROL.name)),
         status=_status(rows.get(STATUS.name)),
         battery=_battery(rows.get(BATTERY.name)),
+        scene=_scene(messages[SCENE.name]),
         events=tuple(messages[EVENTS.name]),
     )
 
@@ -184,3 +186,8 @@ def _battery(rows: _Rows | None) -> Battery | None:
     return (
         Battery(rows.stamp_ns, rows.field("voltage_v"), rows.field("remaining")) if rows else None
     )
+
+
+def _scene(scenes: Sequence[Scene]) -> Scene | None:
+    """The last, if it stands in the frame in which the rest is drawn."""
+    return scenes[-1] if scenes and scenes[-1].frame_id == "world" else None

@@ -32,8 +32,8 @@ def header(
 
 
 def _mission(manifest: Manifest) -> str:
-    mission = manifest.config.get("mission", "")
-    return mission if isinstance(mission, str) else ""
+    mission = manifest.config.get("mission")
+    return str(mission.get("name", "")) if isinstance(mission, dict) else ""
 
 
 def _tiles(flight: Flight, figures: Figures) -> list[str]:

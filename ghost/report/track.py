@@ -9,14 +9,17 @@ from ghost.report.axis import Scale, TimeAxis, domain, tick_step, tick_texts, ti
 from ghost.report.chart import NAMES
 from ghost.report.figures import Figures
 from ghost.report.flight import Flight, FloatArray, Motion
-from ghost.report.svg import line, number, path_data, tag, text
+from ghost.report.svg import escape, line, number, path_data, tag, text
 from ghost.report.thin import thinned_path
+from ghost.report.timeline import event_text
+from ghost.report.world import Plan, plan_of, with_neighbours, world
 
 _WIDTH_PX, _HEIGHT_PX = 660.0, 520.0
 _LEFT_PX, _TOP_PX, _BOTTOM_PX, _RIGHT_PX = 52.0, 8.0, 46.0, 8.0
 _PLOT_WIDTH_PX = _WIDTH_PX - _LEFT_PX - _RIGHT_PX
 _PLOT_HEIGHT_PX = _HEIGHT_PX - _TOP_PX - _BOTTOM_PX
 _LEAST_SPAN_M = 0.5
+_APART_PX = 8.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,13 +33,18 @@ def track(flight: Flight, figures: Figures, axis: TimeAxis) -> str:
     paths = _paths(flight)
     if not any(np.isfinite(position_m).any() for _, position_m in paths):
         return ""
-    paper = _paper([position_m for _, position_m in paths])
+    plan = plan_of(flight.scene) if flight.scene else None
+    paper = _paper([position_m for _, position_m in paths], plan)
+    solids = world(plan, paper.east, paper.north) if plan else ""
+    legend, legend_end_px = _legend(paths, has_world=bool(solids))
     plot = tag(
         "svg",
         _grid(paper),
+        solids,
         *(_path(style, position_m, paper) for style, position_m in paths),
         _followed(flight.motion, paper, axis) if flight.motion else "",
         _waypoints(flight, paper),
+        _collisions(flight, paper),
         _mark(figures.home_enu_m, "home", paper),
         _mark(figures.landed_enu_m, "landing", paper),
         class_="plot",
@@ -52,8 +60,8 @@ def track(flight: Flight, figures: Figures, axis: TimeAxis) -> str:
     return tag(
         "svg",
         plot,
-        _labels(paper),
-        _legend(paths),
+        _labels(paper, legend_end_px),
+        legend,
         _scale_bar(paper),
         class_="track",
         viewBox=f"0 0 {_WIDTH_PX:g} {_HEIGHT_PX:g}",
@@ -73,10 +81,12 @@ def _paths(flight: Flight) -> list[tuple[str, FloatArray]]:
     return paths
 
 
-def _paper(positions_m: list[FloatArray]) -> _Paper:
+def _paper(positions_m: list[FloatArray], plan: Plan | None) -> _Paper:
     """Both axes at one scale, the narrower one widened about its middle."""
     east = domain([each[:, 0] for each in positions_m], least_span=_LEAST_SPAN_M, margin=0.08)
     north = domain([each[:, 1] for each in positions_m], least_span=_LEAST_SPAN_M, margin=0.08)
+    if plan:
+        east, north = with_neighbours(plan, east, north)
     metre_per_px = max(
         (east[1] - east[0]) / _PLOT_WIDTH_PX, (north[1] - north[0]) / _PLOT_HEIGHT_PX
     )
@@ -131,6 +141,32 @@ def _waypoints(flight: Flight, paper: _Paper) -> str:
     return "".join(marks)
 
 
+def _collisions(flight: Flight, paper: _Paper) -> str:
+    """Where the vehicle was as each happened; one mark where several would cover each other."""
+    if flight.motion is None:
+        return ""
+    marks: list[str] = []
+    last_px = np.full(2, np.inf)
+    for event in flight.events:
+        if event.kind != EventKind.COLLISION:
+            continue
+        place = _at(flight.motion, event.stamp_ns)
+        at_px: FloatArray = np.array([paper.east.at(place[0]), paper.north.at(place[1])])
+        if np.isfinite(at_px).all() and np.abs(at_px - last_px).max() >= _APART_PX:
+            marks.append(_burst(at_px[0], at_px[1], event_text(event)))
+            last_px = at_px
+    return "".join(marks)
+
+
+def _burst(x: float, y: float, said: str) -> str:
+    """A star of eight points."""
+    angle = np.arange(16) * (np.pi / 8.0)
+    reach_px = np.where(np.arange(16) % 2, 4.5, 10.0)
+    star = path_data(x + reach_px * np.sin(angle), y - reach_px * np.cos(angle))
+    shape = tag("path", tag("title", escape(said)), d=f"{star}Z", class_="collision")
+    return shape + text("collision", x=x + 13, y=y + 4, class_="mark grave")
+
+
 def _at(motion: Motion, stamp_ns: int) -> FloatArray:
     row = int(np.searchsorted(motion.stamp_ns, stamp_ns))
     place_m: FloatArray = motion.position_enu_m[min(row, len(motion.stamp_ns) - 1)]
@@ -173,7 +209,7 @@ def _step(paper: _Paper) -> float:
     return tick_step(paper.east.low, paper.east.high, 9)
 
 
-def _labels(paper: _Paper) -> str:
+def _labels(paper: _Paper, legend_end_px: float) -> str:
     east, north = _ticks(paper)
     bottom_px = _TOP_PX + _PLOT_HEIGHT_PX
     below = [
@@ -185,8 +221,9 @@ def _labels(paper: _Paper) -> str:
         for m, shown in zip(north, tick_texts(north), strict=True)
     ]
     middle_px = _TOP_PX + _PLOT_HEIGHT_PX / 2
+    beside_legend_px = max(_LEFT_PX + _PLOT_WIDTH_PX / 2, legend_end_px + 26.0)
     names = [
-        text("east, m", x=_LEFT_PX + _PLOT_WIDTH_PX / 2, y=_HEIGHT_PX - 6, class_="tick middle"),
+        text("east, m", x=beside_legend_px, y=_HEIGHT_PX - 6, class_="tick middle"),
         text(
             "north, m",
             x=0,
@@ -198,7 +235,8 @@ def _labels(paper: _Paper) -> str:
     return "".join(below + beside + names)
 
 
-def _legend(paths: list[tuple[str, FloatArray]]) -> str:
+def _legend(paths: list[tuple[str, FloatArray]], *, has_world: bool) -> tuple[str, float]:
+    """And where it ends."""
     keys = []
     x, y = _LEFT_PX, _HEIGHT_PX - 6.0
     for style, _ in paths:
@@ -206,7 +244,11 @@ def _legend(paths: list[tuple[str, FloatArray]]) -> str:
         keys.append(line(x, y - 3.5, x + 16, y - 3.5, class_=f"series {style}"))
         keys.append(text(name, x=x + 22, y=y, class_="key"))
         x += 40.0 + 6.0 * len(name)
-    return "".join(keys)
+    if has_world:
+        keys.append(tag("rect", x=x, y=y - 9, width=16, height=10, class_="world-key"))
+        keys.append(text("world", x=x + 22, y=y, class_="key"))
+        x += 70.0
+    return "".join(keys), x
 
 
 def _scale_bar(paper: _Paper) -> str:

@@ -19,8 +19,14 @@ from ghost.core.random import RandomSource
 from ghost.hal import GroundTruth, Sample, ScenarioSpec
 from ghost.hal.airframe import Airframe
 from ghost.simulation.models.sensors import SensorModel
+from ghost.simulation.scenery import NOTHING, Scenery
 
 ENTRY_POINTS = "ghost.simulators"
+CONTACT = "contact"
+"""The name under which contacts come among the sensors."""
+
+EXTRAS = {"pybullet": "ghost-drone[sim]"}
+"""What to install for a module that a simulator of ours needs."""
 
 FloatArray = NDArray[np.float64]
 Vector = tuple[float, float, float]
@@ -67,12 +73,16 @@ class World:
     vehicles: tuple[VehicleSetup, ...]
     random: RandomSource
     wind: Wind = Wind()
+    scenery: Scenery = NOTHING
+    view: bool = False
+    """Whether to show it in a window while it runs."""
 
 
 class FaultKind(StrEnum):
     """What can go wrong. target is a sensor's name, `motor/N`, or `battery`; values go by kind.
 
     - SILENT: no samples. FROZEN: the last value over and over. OFFLINE: samples that say so.
+      BLINDED: a camera or lidar is covered.
     - OFFSET: values are added, axis by axis. NOISE: values[0] times the noise.
     - STRENGTH: a motor gives values[0] of its thrust. CHARGE: the battery has values[0] left.
     """
@@ -82,6 +92,7 @@ class FaultKind(StrEnum):
     OFFLINE = "offline"
     OFFSET = "offset"
     NOISE = "noise"
+    BLINDED = "blinded"
     STRENGTH = "strength"
     CHARGE = "charge"
     HEALED = "healed"
@@ -104,7 +115,9 @@ class Fault:
 
 @dataclass(frozen=True, slots=True)
 class SimulatorCapabilities:
-    """max_vehicles is None where nothing but memory limits it."""
+    """max_vehicles is None where nothing but memory limits it. Where vehicles can run into things,
+    contacts come among the sensors.
+    """
 
     max_vehicles: int | None
     deterministic: bool
@@ -112,6 +125,10 @@ class SimulatorCapabilities:
     wind: bool
     disturbance: bool
     faults: tuple[FaultKind, ...]
+    scenery: bool = False
+    cameras: bool = False
+    contacts: bool = False
+    view: bool = False
 
 
 class SimulatorAdapter(Protocol):
@@ -187,4 +204,7 @@ def load_adapter(name: str) -> SimulatorAdapter:
         factory = cast("AdapterFactory", known[name].load())
         return factory()
     except ImportError as error:
-        raise ConfigError(f"simulator {name} can't be loaded: {error}") from error
+        missing = (error.name or "").partition(".")[0]
+        extra = EXTRAS.get(missing)
+        hint = f"; pip install '{extra}' brings it" if extra else ""
+        raise ConfigError(f"simulator {name} can't be loaded: {error}{hint}") from error

@@ -24,7 +24,15 @@ from ghost.hal import (
     SensorSpec,
     Unsubscribe,
 )
-from ghost.simulation.adapter import Fault, SimulatorAdapter, VehicleSetup, Wind, World
+from ghost.simulation.adapter import (
+    CONTACT,
+    Fault,
+    SimulatorAdapter,
+    VehicleSetup,
+    Wind,
+    World,
+)
+from ghost.simulation.scenery import NOTHING, Scenery
 
 STATE_PERIOD_NS = 20_000_000
 STATUS_PERIOD_NS = 100_000_000
@@ -82,6 +90,8 @@ class AdapterBackend:
         control_period_ns: int,
         wind: Wind = Wind(),  # noqa: B008 - frozen
         happenings: tuple[Happening, ...] = (),
+        scenery: Scenery = NOTHING,
+        view: bool = False,
     ) -> None:
         self._adapter = adapter
         self._vehicle = vehicle
@@ -90,18 +100,15 @@ class AdapterBackend:
         self._control_period_ns = control_period_ns
         self._wind = wind
         self._happenings = happenings
+        self._scenery = scenery
+        self._view = view
         self._run: _Run | None = None
 
     @property
     def capabilities(self) -> Capabilities:
         known = self._adapter.capabilities
         return Capabilities(
-            sensors=(
-                *(model.spec for model in self._vehicle.sensors),
-                SensorSpec("vehicle", SensorKind.VEHICLE, STATE_PERIOD_NS),
-                SensorSpec("control", SensorKind.CONTROL, STATE_PERIOD_NS),
-                SensorSpec("status", SensorKind.STATUS, STATUS_PERIOD_NS),
-            ),
+            sensors=tuple(provider.spec for provider in self._current().providers.values()),
             command_levels=self._current().autopilot.spec.levels,
             ground_truth=known.ground_truth,
             synchronous_step=self._adapter.supports_lockstep,
@@ -127,7 +134,10 @@ class AdapterBackend:
 
     def reset(self, scenario: ScenarioSpec, seed: int) -> None:
         self.shutdown()
-        world = World(scenario, (self._vehicle,), RandomSource(seed).child("simulator"), self._wind)
+        random = RandomSource(seed).child("simulator")
+        world = World(
+            scenario, (self._vehicle,), random, self._wind, self._scenery, view=self._view
+        )
         self._adapter.connect(world)
         specs = tuple(model.spec for model in self._vehicle.sensors)
         self._run = _Run(
@@ -199,6 +209,8 @@ class _Run:
         self._vehicle = self._added("vehicle", SensorKind.VEHICLE, STATE_PERIOD_NS)
         self._control = self._added("control", SensorKind.CONTROL, STATE_PERIOD_NS)
         self._status = self._added("status", SensorKind.STATUS, STATUS_PERIOD_NS)
+        if adapter.capabilities.contacts:
+            self._added(CONTACT, SensorKind.CONTACT, step_ns)
         self._told = autopilot.status()
 
     def step(self, dt_ns: int) -> None:

@@ -96,3 +96,6 @@ def _placed(corner_m: Vector, solid: Solid) -> list[float]:
 
 def _rows(rows: list[list[float]], width: int) -> FloatArray:
     return np.array(rows, np.float64).reshape(-1, width)
+
+
+NOTHING = Scenery()

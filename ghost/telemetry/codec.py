@@ -45,7 +45,7 @@ class Codec:
             values = {} if self._form is None else self._form.decode(proto)
             values |= _values(proto, self._fields, self.message_type)
             return self.message_type(**values)
-        except (DecodeError, AttributeError, TypeError, ValueError, KeyError) as error:
+        except (DecodeError, LogError, AttributeError, TypeError, ValueError, KeyError) as error:
             raise LogError(
                 f"not a {self.message_type.__name__} as this Ghost knows it: {error}"
             ) from error

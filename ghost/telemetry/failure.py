@@ -11,6 +11,6 @@ def tell_failure(bus: Bus, error: BaseException) -> None:
             severity=Severity.ERROR,
             kind=EventKind.LOG_FAILED,
             source="log",
-            text=f"the flight log stopped: {error}; the vehicle flies on unlogged",
+            text=f"the flight log stopped: {error}; nothing after this is recorded",
         ),
     )

@@ -4,8 +4,6 @@ Each form says which fields Foxglove's message holds; the codec adds the others 
 that the log opens in Foxglove as it is and still gives every message back whole.
 """
 
-from collections.abc import Callable
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -16,83 +14,58 @@ from foxglove_schemas_protobuf.Log_pb2 import Log
 from foxglove_schemas_protobuf.PackedElementField_pb2 import PackedElementField
 from foxglove_schemas_protobuf.PointCloud_pb2 import PointCloud as FoxglovePointCloud
 from foxglove_schemas_protobuf.PoseInFrame_pb2 import PoseInFrame
-from foxglove_schemas_protobuf.RawImage_pb2 import RawImage
 
 from ghost.events import Event, Severity
-from ghost.hal import DepthImage, GpsSample, LaserScan, PointCloud, Pose, RgbImage, Transform
-
-
-@dataclass(frozen=True, slots=True)
-class Form:
-    """encode fills a protobuf object from a message; decode reads the covered fields back."""
-
-    proto: Any
-    covers: tuple[str, ...]
-    encode: Callable[[Any, Any], None]
-    decode: Callable[[Any], dict[str, Any]]
-
-
-def _stamp(timestamp: Any, stamp_ns: int) -> None:
-    # Floor division keeps nanos in 0 to 999,999,999 for stamps before the run began, too.
-    timestamp.seconds, timestamp.nanos = divmod(stamp_ns, 1_000_000_000)
-
-
-def _stamp_ns(timestamp: Any) -> int:
-    return int(timestamp.seconds * 1_000_000_000 + timestamp.nanos)
-
-
-def _put_vector(target: Any, vector: Any) -> None:
-    target.x, target.y, target.z = vector.tolist()
-
-
-def _put_quaternion(target: Any, quaternion: Any) -> None:
-    target.w, target.x, target.y, target.z = quaternion.tolist()
-
-
-def _vector(source: Any) -> list[float]:
-    return [source.x, source.y, source.z]
-
-
-def _quaternion(source: Any) -> list[float]:
-    return [source.w, source.x, source.y, source.z]
+from ghost.hal import GpsSample, LaserScan, PointCloud, Pose, Scene, Transform
+from ghost.telemetry.form import (
+    Form,
+    put_quaternion,
+    put_stamp,
+    put_vector,
+    quaternion_of,
+    stamp_ns_of,
+    vector_of,
+)
+from ghost.telemetry.images import IMAGE_FORMS
+from ghost.telemetry.scene import SCENE_FORM
 
 
 def _encode_pose(pose: Pose, proto: Any) -> None:
-    _stamp(proto.timestamp, pose.stamp_ns)
+    put_stamp(proto.timestamp, pose.stamp_ns)
     proto.frame_id = pose.frame_id
-    _put_vector(proto.pose.position, pose.position_m)
-    _put_quaternion(proto.pose.orientation, pose.attitude)
+    put_vector(proto.pose.position, pose.position_m)
+    put_quaternion(proto.pose.orientation, pose.attitude)
 
 
 def _decode_pose(proto: Any) -> dict[str, Any]:
     return {
-        "stamp_ns": _stamp_ns(proto.timestamp),
+        "stamp_ns": stamp_ns_of(proto.timestamp),
         "frame_id": proto.frame_id,
-        "position_m": _vector(proto.pose.position),
-        "attitude": _quaternion(proto.pose.orientation),
+        "position_m": vector_of(proto.pose.position),
+        "attitude": quaternion_of(proto.pose.orientation),
     }
 
 
 def _encode_transform(transform: Transform, proto: Any) -> None:
-    _stamp(proto.timestamp, transform.stamp_ns)
+    put_stamp(proto.timestamp, transform.stamp_ns)
     proto.parent_frame_id = transform.parent_frame_id
     proto.child_frame_id = transform.child_frame_id
-    _put_vector(proto.translation, transform.translation_m)
-    _put_quaternion(proto.rotation, transform.rotation)
+    put_vector(proto.translation, transform.translation_m)
+    put_quaternion(proto.rotation, transform.rotation)
 
 
 def _decode_transform(proto: Any) -> dict[str, Any]:
     return {
-        "stamp_ns": _stamp_ns(proto.timestamp),
+        "stamp_ns": stamp_ns_of(proto.timestamp),
         "parent_frame_id": proto.parent_frame_id,
         "child_frame_id": proto.child_frame_id,
-        "translation_m": _vector(proto.translation),
-        "rotation": _quaternion(proto.rotation),
+        "translation_m": vector_of(proto.translation),
+        "rotation": quaternion_of(proto.rotation),
     }
 
 
 def _encode_gps(gps: GpsSample, proto: Any) -> None:
-    _stamp(proto.timestamp, gps.stamp_ns)
+    put_stamp(proto.timestamp, gps.stamp_ns)
     proto.frame_id = gps.frame_id
     proto.latitude, proto.longitude = gps.latitude_deg, gps.longitude_deg
     proto.altitude = gps.altitude_m
@@ -102,7 +75,7 @@ def _encode_gps(gps: GpsSample, proto: Any) -> None:
 
 def _decode_gps(proto: Any) -> dict[str, Any]:
     return {
-        "stamp_ns": _stamp_ns(proto.timestamp),
+        "stamp_ns": stamp_ns_of(proto.timestamp),
         "frame_id": proto.frame_id,
         "latitude_deg": proto.latitude,
         "longitude_deg": proto.longitude,
@@ -111,28 +84,8 @@ def _decode_gps(proto: Any) -> dict[str, Any]:
     }
 
 
-def _image(pixels: str, encoding: str, dtype: str, channels: int) -> Form:
-    def encode(image: Any, proto: Any) -> None:
-        array = getattr(image, pixels)
-        _stamp(proto.timestamp, image.stamp_ns)
-        proto.frame_id, proto.encoding = image.frame_id, encoding
-        proto.height, proto.width = array.shape[:2]
-        proto.step = array.shape[1] * channels * array.itemsize
-        proto.data = array.tobytes()
-
-    def decode(proto: Any) -> dict[str, Any]:
-        shape = (proto.height, proto.width, channels)[: 2 if channels == 1 else 3]
-        return {
-            "stamp_ns": _stamp_ns(proto.timestamp),
-            "frame_id": proto.frame_id,
-            pixels: np.frombuffer(proto.data, dtype).reshape(shape),
-        }
-
-    return Form(RawImage, ("stamp_ns", "frame_id", pixels), encode, decode)
-
-
 def _encode_scan(scan: LaserScan, proto: Any) -> None:
-    _stamp(proto.timestamp, scan.stamp_ns)
+    put_stamp(proto.timestamp, scan.stamp_ns)
     proto.frame_id = scan.frame_id
     proto.pose.orientation.w = 1.0
     proto.start_angle, proto.end_angle = scan.start_angle_rad, scan.end_angle_rad
@@ -141,7 +94,7 @@ def _encode_scan(scan: LaserScan, proto: Any) -> None:
 
 def _decode_scan(proto: Any) -> dict[str, Any]:
     return {
-        "stamp_ns": _stamp_ns(proto.timestamp),
+        "stamp_ns": stamp_ns_of(proto.timestamp),
         "frame_id": proto.frame_id,
         "start_angle_rad": proto.start_angle,
         "end_angle_rad": proto.end_angle,
@@ -150,7 +103,7 @@ def _decode_scan(proto: Any) -> dict[str, Any]:
 
 
 def _encode_cloud(cloud: PointCloud, proto: Any) -> None:
-    _stamp(proto.timestamp, cloud.stamp_ns)
+    put_stamp(proto.timestamp, cloud.stamp_ns)
     proto.frame_id = cloud.frame_id
     proto.pose.orientation.w = 1.0
     proto.point_stride = 3 * cloud.points_m.itemsize
@@ -162,7 +115,7 @@ def _encode_cloud(cloud: PointCloud, proto: Any) -> None:
 
 def _decode_cloud(proto: Any) -> dict[str, Any]:
     return {
-        "stamp_ns": _stamp_ns(proto.timestamp),
+        "stamp_ns": stamp_ns_of(proto.timestamp),
         "frame_id": proto.frame_id,
         "points_m": np.frombuffer(proto.data, "<f4").reshape(-1, 3),
     }
@@ -191,8 +144,6 @@ FORMS: dict[type, Form] = {
         _encode_gps,
         _decode_gps,
     ),
-    DepthImage: _image("depth_m", "32FC1", "<f4", 1),
-    RgbImage: _image("pixels", "rgb8", "|u1", 3),
     LaserScan: Form(
         FoxgloveLaserScan,
         ("stamp_ns", "frame_id", "start_angle_rad", "end_angle_rad", "ranges_m"),
@@ -202,6 +153,8 @@ FORMS: dict[type, Form] = {
     PointCloud: Form(
         FoxglovePointCloud, ("stamp_ns", "frame_id", "points_m"), _encode_cloud, _decode_cloud
     ),
+    Scene: SCENE_FORM,
+    **IMAGE_FORMS,
 }
 
 _LEVELS = {
@@ -216,7 +169,7 @@ _LEVELS = {
 def event_text(event: Event) -> bytes:
     """An event for Foxglove's log panel."""
     log = Log(level=_LEVELS[event.severity], name=event.source)
-    _stamp(log.timestamp, event.stamp_ns)
+    put_stamp(log.timestamp, event.stamp_ns)
     log.message = f"{event.kind}: {event.text}" if event.text else event.kind
     return log.SerializeToString()
 
@@ -224,7 +177,7 @@ def event_text(event: Event) -> bytes:
 def pose_transform(pose: Pose) -> bytes:
     """A pose as the transform that places its frame in Foxglove's 3D panel."""
     transform = FrameTransform(parent_frame_id=pose.frame_id, child_frame_id=pose.child_frame_id)
-    _stamp(transform.timestamp, pose.stamp_ns)
-    _put_vector(transform.translation, pose.position_m)
-    _put_quaternion(transform.rotation, pose.attitude)
+    put_stamp(transform.timestamp, pose.stamp_ns)
+    put_vector(transform.translation, pose.position_m)
+    put_quaternion(transform.rotation, pose.attitude)
     return transform.SerializeToString()

@@ -11,17 +11,20 @@ from typing import IO, Any
 
 from foxglove_schemas_protobuf.FrameTransform_pb2 import FrameTransform
 from foxglove_schemas_protobuf.Log_pb2 import Log
+from foxglove_schemas_protobuf.RawImage_pb2 import RawImage
 
 from ghost.core.channels import Channel
 from ghost.events import Event
-from ghost.hal import Pose
+from ghost.hal import DepthImage, Pose
 from ghost.telemetry.codec import codec_for
 from ghost.telemetry.foxglove import event_text, pose_transform
+from ghost.telemetry.images import depth_in_millimetres
 from ghost.telemetry.mcap_file import McapFile
 from ghost.telemetry.schema import extended_schema
 
 CHUNK_BYTES = 256 * 1024
 TRANSFORM_PERIOD_NS = 20_000_000  # a 3D view needs no more than 50 poses a second
+DEPTH_PERIOD_NS = 200_000_000  # nor an eye more than 5 depth images
 
 TYPE_KEY = "ghost.type"
 DERIVED_KEY = "ghost.derived_from"
@@ -57,6 +60,7 @@ class _Route:
 _VIEWS: dict[type, tuple[str, Any, Callable[[Any], bytes], int]] = {
     Event: ("/text", Log, event_text, 0),
     Pose: ("/tf", FrameTransform, pose_transform, TRANSFORM_PERIOD_NS),
+    DepthImage: ("/mm", RawImage, depth_in_millimetres, DEPTH_PERIOD_NS),
 }
 
 

@@ -10,7 +10,7 @@ from ghost.telemetry.log import LogWriter
 
 
 class SynchronousLog:
-    """A bus sink. A disk that fails is told once, and the flight goes on unlogged."""
+    """A bus sink. A disk that fails is told once; what becomes of the flight is for others."""
 
     def __init__(self, stream: IO[bytes], bus: Bus) -> None:
         self.writer = LogWriter(stream)

@@ -7,7 +7,7 @@ import argparse
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
-from tests.bench import bus, log, simulation
+from tests.bench import bus, log, pictures, simulation
 from tests.bench.table import print_table
 
 
@@ -20,6 +20,7 @@ def main() -> None:
     print_table("Messages: one IMU sample", log.encoding_rows(calls))
     with TemporaryDirectory() as folder:
         print_table("Flight log: one IMU sample, bus to file", log.rows(calls, Path(folder)))
+        print_table("Flight log: one picture", pictures.rows(calls // 1000, Path(folder)))
     print_table("Physics: one step of one vehicle", simulation.physics_rows(calls))
     print_table("Physics: one vehicle of a batch", simulation.batch_rows(calls))
     with TemporaryDirectory() as folder:

@@ -307,7 +307,10 @@ def test_help_teaches(desk: Path) -> None:
     for words in (
         *("ghost robots list", "hover, square, survey", "calm, gusty, gps_outage, weak_motor"),
         *("default: square", "default: calm", "--seed N", "--realtime [FACTOR]", "--out DIR"),
-        *("0 mission completed, 1 failed, 3 aborted, 4 interrupted, 130", "Ctrl-C", "lands"),
+        *("0 mission completed, 1 failed", "3 aborted (the mission gave up and landed)"),
+        *("4 interrupted (a failsafe took over)", "130 stopped by Ctrl-C", "Ctrl-C lands"),
+        *("the same seed repeats the same flight", "look for robots in this folder, too"),
+        *("--simulator NAME simulate with this one", "a new one in runs/"),
     ):
         assert words in told
 

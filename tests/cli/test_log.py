@@ -384,11 +384,14 @@ def test_wrong_usage_is_exit_code_2_with_the_usage(arguments: tuple[str, ...]) -
     ("arguments", "taught"),
     [
         ((), ("log", "ghost COMMAND --help")),
-        (("log",), VERBS),
+        (("log",), (*VERBS, "manifest.yaml, which says what was flown")),
         (("log", "info"), ("RUN", "a run folder or an .mcap file", "manifest")),
         (("log", "hash"), ("RUN", "--channel NAME", "SHA-256", "bit for bit")),
         (("log", "recover"), ("RUN", "power cut", "what was lost")),
-        (("log", "export"), ("RUN", "--channel NAME", "--out DIR", "CSV", "default")),
+        (
+            ("log", "export"),
+            ("RUN", "--channel NAME", "--out DIR", "CSV, one file per channel", "default"),
+        ),
     ],
 )
 def test_help_teaches(arguments: tuple[str, ...], taught: tuple[str, ...]) -> None:

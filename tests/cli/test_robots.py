@@ -119,6 +119,12 @@ def test_what_can_t_be_done_is_one_line(desk: Path, arguments: tuple[str, ...], 
 def test_help_teaches(tmp_path: Path) -> None:
     told = ghost_robots(tmp_path, "--help").stdout
     assert "folders with a robot.yaml" in told
-    for verb in ("list", "show", "check"):
+    for verb, taught in {
+        "list": "List all robots, and whether each flies in sim or real.",
+        "show": "ROBOT such as x500; see `ghost robots list`",
+        "check": "Exit code: 0 all can be read, 1 at least one can't.",
+    }.items():
         assert verb in told
-        assert "--robots DIR" in ghost_robots(tmp_path, verb, "--help").stdout
+        detail = " ".join(ghost_robots(tmp_path, verb, "--help").stdout.split())
+        assert taught in detail
+        assert "--robots DIR look for robots in this folder, too: DIR/NAME/robot.yaml" in detail

@@ -16,7 +16,8 @@ from ghost.deploy import build_hal, load_robot, load_scenario, read_robot
 from ghost.hal import SafetyEnvelope
 from ghost.hal.airframe import Airframe, Battery, Rotor
 from ghost.simulation.adapter import FaultKind
-from ghost.simulation.models.sensors import MODELS, SensorModel
+from ghost.simulation.models.sensors import SensorModel
+from ghost.simulation.models.suite import MODELS
 from tests.deploy.rig import changed, fly, order, write_robot
 
 DOCS = Path(__file__).parents[2] / "docs"

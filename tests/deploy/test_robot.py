@@ -162,7 +162,8 @@ def test_a_robot_may_have_neither_hal(tmp_path: Path) -> None:
             "gsp",
             (
                 "sensors.gps.kind is 'gsp'; expected imu or gps or magnetometer or barometer or "
-                "rangefinder or battery or rotor_speed"
+                "rangefinder or battery or rotor_speed or laser_scan or point_cloud or depth_camera "
+                "or rgb_camera"
             ),
         ),
         (
@@ -177,7 +178,7 @@ def test_a_robot_may_have_neither_hal(tmp_path: Path) -> None:
         (
             "sensors.rangefinder.min_m",
             20.0,
-            "sensors.rangefinder: min_m is 20; expected below max_m",
+            "sensors.rangefinder: min_m is 20 and max_m 12; expected 0 <= min_m < max_m",
         ),
         (
             "sensors.status",

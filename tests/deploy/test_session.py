@@ -66,6 +66,23 @@ def test_a_completed_flight_leaves_a_whole_log_and_a_manifest(tmp_path: Path) ->
         flight.backend.ground_truth()
 
 
+def test_the_manifest_holds_the_mission_and_an_edited_one_is_another_run(tmp_path: Path) -> None:
+    """With values that YAML could write in another way than it reads them."""
+    odd = "name: '1e3: no'\nsteps: [takeoff: {altitude_m: 1.0e+0}, land: {timeout_s: 1_0}]"
+    manifests = []
+    for name, text in {"a": odd, "b": odd, "c": odd.replace("1_0", "10.5")}.items():
+        flight = SimulatedFlight(order(tmp_path / name, mission=text))
+        flight.request_landing()
+        flight.request_landing()
+        flight.run()
+        manifests.append(read_manifest(tmp_path / name))
+    first, again, edited = manifests
+    steps = [{"takeoff": {"altitude_m": 1.0}}, {"land": {"timeout_s": 10}}]
+    assert first.config["mission"] == {"name": "1e3: no", "steps": steps}
+    assert first.run_id == again.run_id != edited.run_id
+    assert first.config_sha256 == again.config_sha256 != edited.config_sha256
+
+
 def test_a_mission_that_gives_up_is_aborted_and_the_vehicle_lands(tmp_path: Path) -> None:
     flight, flown = fly(order(tmp_path / "run", mission=HASTY))
     assert flown.outcome.result is Result.ABORTED

@@ -51,6 +51,8 @@ def test_a_failed_check_says_what_was_seen_and_expected(tmp_path: Path) -> None:
         (("ground_station",), "has no simulation HAL"),
         (("x500", "--simulator", "none"), "no simulator named 'none'"),
         (("x501",), "no robot named 'x501'"),
+        (("x500", "--timeout", "0"), "--timeout is 0; expected above 0"),
+        (("x500", "--timeout", "nan"), "--timeout is nan; expected above 0"),
     ],
 )
 def test_what_cannot_be_checked_is_one_line(arguments: tuple[str, ...], reason: str) -> None:

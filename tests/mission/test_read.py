@@ -197,10 +197,19 @@ def test_files_are_paths_and_name_themselves(tmp_path: Path) -> None:
     path.write_text("name: x\nstepps: []\n")
     with pytest.raises(ConfigError, match=r"m\.yaml: unknown key stepps; did you mean steps\?"):
         load_mission(path)
-    with pytest.raises(ConfigError, match="cannot read"):
+    with pytest.raises(ConfigError, match=r"^cannot read .*none\.yaml: No such file or directory$"):
         load_mission(tmp_path / "none.yaml")
     with pytest.raises(ConfigError, match=r"give a file as pathlib\.Path"):
         load_mission("m.yaml")
+
+
+def test_a_mission_keeps_what_stood_in_its_file_wherever_it_is_flown(tmp_path: Path) -> None:
+    path = tmp_path / "m.yaml"
+    path.write_text(mission(frame="home"))
+    found = load_mission(path)
+    assert found.plain == yaml.safe_load(path.read_text())
+    assert found.at((1.0, 2.0, 3.0)).plain == found.plain
+    assert load_mission(mission(frame="home", defaults={})) == found  # it flies the same
 
 
 @pytest.mark.parametrize("path", sorted(MISSIONS.iterdir()), ids=lambda path: path.stem)

@@ -60,7 +60,7 @@ def record(
         seed=7,
         deterministic=True,
         reproduce="ghost deploy sim quad --seed 7",
-        config={"mission": "climb"},
+        config={"mission": {"name": "climb"}},
     )
     with RunRecorder(folder, bus, manifest):
         queue = list(mission(steps) if events is None else events)

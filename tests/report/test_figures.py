@@ -5,7 +5,8 @@ from pathlib import Path
 import pytest
 
 from ghost.deploy.robots import load_robot
-from ghost.deploy.scenario import find_shipped, load_scenario
+from ghost.deploy.scenario import load_scenario
+from ghost.deploy.shipped import find_shipped
 from ghost.deploy.session import Order, SimulatedFlight
 from ghost.mission import load_mission
 from ghost.report.figures import summarize

@@ -209,6 +209,12 @@ def test_what_a_log_lacks_is_left_out_with_a_note(
     _Balance().feed(page)
 
 
+def test_the_title_is_robot_mission_and_scenario(report: Callable[..., str]) -> None:
+    page = report()
+    assert "<h1><span>quad · climb · " in page
+    assert "<dt>Mission</dt><dd>climb</dd>" in page
+
+
 def test_an_empty_log_has_a_report(tmp_path: Path) -> None:
     manifest = describe_run(
         robot="quad", scenario="none", seed=1, deterministic=True, reproduce="", config={}

@@ -277,8 +277,8 @@ def test_the_pack_can_be_emptied_and_its_gauge_can_fail() -> None:
         (Fault("motor/-1", FaultKind.STRENGTH, (0.5,)), "motor/0 to motor/3"),
         (Fault("motor/x", FaultKind.STRENGTH, (0.5,)), "motor/0 to motor/3"),
         (Fault("motor/1", FaultKind.SILENT), "silent is not one of a motor"),
-        (Fault("imu", FaultKind.STRENGTH, (0.5,)), "strength is not one of a sensor"),
-        (Fault("imu", FaultKind.CHARGE, (0.5,)), "charge is not one of a sensor"),
+        (Fault("imu", FaultKind.STRENGTH, (0.5,)), "strength is not one of sensor imu"),
+        (Fault("imu", FaultKind.CHARGE, (0.5,)), "charge is not one of sensor imu"),
     ],
 )
 def test_a_fault_that_cannot_be_is_refused(fault: Fault, complaint: str) -> None:

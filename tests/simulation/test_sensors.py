@@ -24,9 +24,9 @@ from ghost.simulation.models.sensors import (
     RangefinderModel,
     RotorSpeedModel,
     SensorModel,
-    SensorSuite,
     Truth,
 )
+from ghost.simulation.models.suite import SensorSuite
 
 FloatArray = NDArray[np.float64]
 MS = 1_000_000
@@ -52,7 +52,7 @@ def still(height_m: float = 5.0) -> Truth:
         felt=np.zeros(10),
         power=np.array([0.7, 15.5, 12.0]),
         rotor_speed_rps=lambda: np.array([90.0, 91.0, 92.0, 93.0]),
-        clear_m=lambda _: height_m,
+        cast_m=lambda _, rays, __: np.full(len(rays), height_m),
     )
 
 

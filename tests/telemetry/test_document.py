@@ -119,7 +119,7 @@ def test_a_full_disk_is_told_once_and_nobody_is_stopped() -> None:
     assert [event.kind for event in heard] == [EventKind.LOG_FAILED]
     assert heard[0].severity is Severity.ERROR
     assert heard[0].text == (
-        "the flight log stopped: [Errno 28] No space left on device; the vehicle flies on unlogged"
+        "the flight log stopped: [Errno 28] No space left on device; nothing after this is recorded"
     )
     for _ in range(2):
         with pytest.raises(LogError, match=r"^the flight log stopped early: .*No space left"):

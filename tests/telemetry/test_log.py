@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 from foxglove_schemas_protobuf.FrameTransform_pb2 import FrameTransform
 from foxglove_schemas_protobuf.Log_pb2 import Log
+from foxglove_schemas_protobuf.RawImage_pb2 import RawImage
 from google.protobuf.descriptor_pb2 import FileDescriptorSet
 from mcap.reader import make_reader
 from mcap.records import Channel as McapChannel
@@ -15,8 +16,8 @@ from mcap.records import Message, Schema
 from ghost.core.channels import Channel
 from ghost.core.clock import SimClock
 from ghost.events import EVENTS, Bus, Event, Severity
-from ghost.hal.channels import BAROMETER, GROUNDTRUTH_POSE, IMU
-from ghost.hal.samples import BarometerSample, ImuSample, Pose
+from ghost.hal.channels import BAROMETER, DEPTH_CAMERA, GROUNDTRUTH_POSE, IMU
+from ghost.hal.samples import BarometerSample, DepthImage, ImuSample, Pose
 from ghost.telemetry import LogWriter
 from ghost.telemetry.codec import codec_for
 
@@ -145,3 +146,21 @@ def test_a_pose_is_also_a_transform_at_most_fifty_times_a_second(imu: Imu) -> No
     assert (transform.parent_frame_id, transform.child_frame_id) == ("world", "body")
     assert transform.translation.x == 20.0
     assert (transform.rotation.w, transform.rotation.z) == (0.5, 0.3)
+
+
+def test_a_depth_image_is_also_one_in_millimetres_at_most_five_times_a_second() -> None:
+    stream = BytesIO()
+    writer = LogWriter(stream)
+    for step in range(31):
+        stamp_ns = step * 33_000_000
+        image = DepthImage(stamp_ns, step, np.full((2, 3), 0.001 * step, "<f4"))
+        writer.write(DEPTH_CAMERA, image, stamp_ns, step)
+    writer.close()
+    assert len(read(stream.getvalue(), DEPTH_CAMERA.name)) == 31
+    views = read(stream.getvalue(), "/sensors/depth_camera/mm")
+    assert [message.sequence for _, _, message in views] == [0, 7, 14, 21, 28]
+    assert all(
+        channel.metadata["ghost.derived_from"] == DEPTH_CAMERA.name for _, channel, _ in views
+    )
+    view = RawImage.FromString(views[1][2].data)
+    assert view.data == np.full(6, 7, "<u2").tobytes()

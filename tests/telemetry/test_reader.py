@@ -46,6 +46,7 @@ from ghost.hal.samples import (
 )
 from ghost.telemetry import LogReader, LogWriter, Manifest, channel_sha256, export_csv, log_path
 from ghost.telemetry.codec import codec_for
+from ghost.telemetry.png import encode_png
 from ghost.telemetry.schema import extended_schema
 
 Imu = Callable[[int], ImuSample]
@@ -477,7 +478,9 @@ def test_inner_messages_become_dotted_columns(log: Path) -> None:
 
 def test_images_and_clouds_are_given_by_size(log: Path) -> None:
     tables = export(log, RGB_CAMERA.name, POINT_CLOUD.name)
-    assert [table[0]["data"] for table in tables.values()] == ["12 bytes", "12 bytes"]
+    picture = encode_png(np.arange(12, dtype=np.uint8).reshape(2, 2, 3))
+    expected = [f"{len(picture)} bytes", "12 bytes"]
+    assert [table[0]["data"] for table in tables.values()] == expected
 
 
 def test_every_channel_is_a_file_named_after_it(log: Path) -> None:

@@ -7,6 +7,7 @@ import math
 from typing import Any
 
 from ghost.core import exact
+from ghost.simulation.models import kernel as models
 
 
 def advance(
@@ -20,74 +21,31 @@ def advance(
     strength: Any,
     params: Any,
     rotors: Any,
+    wrench: Any,
+    ground: Any,
     legs: Any,
     step_count: int,
     step_s: float,
 ) -> None:
     """Take every vehicle step_count steps further."""
-    for i in range(body.shape[0]):
-        for _ in range(step_count):
+    for _ in range(step_count):
+        models.propel(
+            body, rotor_speed, power, motors, push, strength, params, rotors, wrench, step_s
+        )
+        for i in range(body.shape[0]):
             mass_kg, ixx, iyy, izz = params[i, 0], params[i, 1], params[i, 2], params[i, 3]
             vx, vy, vz = body[i, 3], body[i, 4], body[i, 5]
             qw, qx, qy, qz = body[i, 6], body[i, 7], body[i, 8], body[i, 9]
             wx, wy, wz = body[i, 10], body[i, 11], body[i, 12]
-
-            # Rotors: speed lags behind the command, thrust follows speed and sags with the voltage.
-            sag = power[i, 1] / params[i, 14]
-            sag *= sag
-            curve = params[i, 4]
-            fx = fy = fz = 0.0
-            tx = ty = tz = 0.0
-            power_w = params[i, 19]
-            for r in range(rotors.shape[1]):
-                speed = rotor_speed[i, r]
-                speed += (min(max(motors[i, r], 0.0), 1.0) - speed) * rotors[i, r, 8]
-                rotor_speed[i, r] = speed
-                power_w += rotors[i, r, 9] * speed * speed * speed
-                thrust_n = (curve * speed + (1.0 - curve)) * speed * sag
-                thrust_n *= rotors[i, r, 6] * strength[i, r]
-                rx, ry, rz = rotors[i, r, 0], rotors[i, r, 1], rotors[i, r, 2]
-                ax, ay, az = (
-                    rotors[i, r, 3] * thrust_n,
-                    rotors[i, r, 4] * thrust_n,
-                    rotors[i, r, 5] * thrust_n,
-                )
-                reaction_m = rotors[i, r, 7]
-                fx += ax
-                fy += ay
-                fz += az
-                tx += ry * az - rz * ay + reaction_m * ax
-                ty += rz * ax - rx * az + reaction_m * ay
-                tz += rx * ay - ry * ax + reaction_m * az
-
-            # Battery: charge, then the voltage under load, for the next step.
-            current_a = power_w / power[i, 1]
-            charge = max(power[i, 0] - current_a * step_s / params[i, 15], 0.0)
-            if charge > 0.2:
-                open_v = params[i, 17] + (params[i, 16] - params[i, 17]) * (charge - 0.2) * 1.25
-            else:
-                open_v = params[i, 18] + (params[i, 17] - params[i, 18]) * charge * 5.0
-            power[i, 0] = charge
-            power[i, 1] = max(open_v - current_a * params[i, 20], 0.5 * params[i, 18])
-            power[i, 2] = current_a
-
-            # Drag, in the body frame.
-            airx, airy, airz = exact.rotate(
-                qw, -qx, -qy, -qz, vx - push[i, 0], vy - push[i, 1], vz - push[i, 2]
-            )
-            fx -= (params[i, 5] + params[i, 8] * abs(airx)) * airx
-            fy -= (params[i, 6] + params[i, 9] * abs(airy)) * airy
-            fz -= (params[i, 7] + params[i, 10] * abs(airz)) * airz
-            tx += push[i, 6] - params[i, 11] * wx
-            ty += push[i, 7] - params[i, 12] * wy
-            tz += push[i, 8] - params[i, 13] * wz
+            fx, fy, fz = wrench[i, 0], wrench[i, 1], wrench[i, 2]
+            tx, ty, tz = wrench[i, 3], wrench[i, 4], wrench[i, 5]
 
             # Whatever pushes from outside, in the world frame: disturbances, and the ground.
             ex, ey, ez = push[i, 3], push[i, 4], push[i, 5]
             touching = 0.0
-            if body[i, 2] < params[i, 24]:
+            if body[i, 2] < ground[i, 3]:
                 for k in range(legs.shape[1]):
-                    if k >= params[i, 25]:
+                    if k >= ground[i, 4]:
                         break
                     lx, ly, lz = legs[i, k, 0], legs[i, k, 1], legs[i, k, 2]
                     px, py, pz = exact.rotate(qw, qx, qy, qz, lx, ly, lz)
@@ -100,10 +58,10 @@ def advance(
                     sx, sy, sz = vx + sx, vy + sy, vz + sz
                     touching += 1.0
                     touch[i, 1] = max(touch[i, 1], -sz)
-                    normal_n = max(params[i, 21] * depth_m - params[i, 22] * sz, 0.0)
+                    normal_n = max(ground[i, 0] * depth_m - ground[i, 1] * sz, 0.0)
                     # Coulomb friction, made smooth at a crawl so that a fixed step stays stable.
-                    slip_mps = max(math.sqrt(sx * sx + sy * sy), params[i, 26])
-                    grip = params[i, 23] * normal_n / slip_mps
+                    slip_mps = max(math.sqrt(sx * sx + sy * sy), ground[i, 5])
+                    grip = ground[i, 2] * normal_n / slip_mps
                     gx, gy = -grip * sx, -grip * sy
                     ex += gx
                     ey += gy

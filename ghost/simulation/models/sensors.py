@@ -5,10 +5,9 @@ are made from the truth alone, at exact multiples of the period, and handed out 
 has passed.
 """
 
-from collections import deque
 from collections.abc import Callable
 from dataclasses import dataclass, fields, replace
-from typing import Any, ClassVar
+from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -25,8 +24,11 @@ from ghost.hal import (
     GpsSample,
     Health,
     ImuSample,
+    Lens,
     MagnetometerSample,
+    Mount,
     RangefinderSample,
+    Ranging,
     RotorSpeedSample,
     Sample,
     SensorKind,
@@ -35,21 +37,44 @@ from ghost.hal import (
 
 FloatArray = NDArray[np.float64]
 
+_MIDDLE = np.zeros(3)
+_DOWN = np.array([[0.0, 0.0, -1.0]])
+_DOWNWARDS = Mount(attitude=(0.7071067811865476, 0.0, 0.7071067811865476, 0.0))
+
+
+@dataclass(frozen=True, slots=True)
+class Camera:
+    """What it takes to take a picture from a vehicle."""
+
+    mount: Mount
+    lens: Lens
+    near_m: float
+    far_m: float
+
+
+class Picture(NamedTuple):
+    """What a lens sees: colours, and distances along its axis, infinite beyond the far limit."""
+
+    rgb: NDArray[np.uint8]
+    depth_m: NDArray[np.float32]
+
 
 @dataclass(slots=True)
 class Truth:
     """What a simulator knows of one vehicle, for its sensors.
 
     felt sums specific force (FLU, m/s2) and body rate (FLU, rad/s) over physics steps and counts
-    them; it only ever grows, and each IMU takes the difference since its last sample. clear_m
-    gives the distance to whatever a beam along a body direction hits.
+    them; it only ever grows, and each IMU takes the difference since its last sample. cast_m gives
+    how far rays go from a point of the body along rows of body directions, no farther than a
+    limit; infinite where they hit nothing. look takes a picture, where a simulator can.
     """
 
     body: FloatArray
     felt: FloatArray
     power: FloatArray
     rotor_speed_rps: Callable[[], FloatArray]
-    clear_m: Callable[[tuple[float, float, float]], float]
+    cast_m: Callable[[FloatArray, FloatArray, float], FloatArray]
+    look: Callable[[Camera], Picture] | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -136,6 +161,17 @@ class RangefinderModel(SensorModel):
     min_m: float = 0.05
     max_m: float = 12.0
 
+    @property
+    def spec(self) -> SensorSpec:
+        return SensorSpec(
+            self.name,
+            self.kind,
+            self.period_ns,
+            self.latency_ns,
+            mount=_DOWNWARDS,
+            ranging=Ranging(self.min_m, self.max_m, self.noise_m),
+        )
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class BatteryModel(SensorModel):
@@ -150,20 +186,6 @@ class RotorSpeedModel(SensorModel):
     noise_rps: float = 0.2
 
 
-MODELS: dict[SensorKind, type[SensorModel]] = {
-    model.kind: model
-    for model in (
-        ImuModel,
-        GpsModel,
-        MagnetometerModel,
-        BarometerModel,
-        RangefinderModel,
-        BatteryModel,
-        RotorSpeedModel,
-    )
-}
-
-
 class Sensor:
     """One model at work. measure() is given the truth and makes one sample."""
 
@@ -176,6 +198,7 @@ class Sensor:
         self.offset: tuple[float, ...] = ()
         self.noise_scale = 1.0
         self.silent = False
+        self.blinded = False
         self.health = Health.OK
         self._last: Sample | None = None
         self.start()
@@ -208,7 +231,7 @@ class Sensor:
 
     def heal(self) -> None:
         self.frozen, self.offset, self.noise_scale = None, (), 1.0
-        self.silent, self.health = False, Health.OK
+        self.silent, self.blinded, self.health = False, False, Health.OK
 
     def offset_of(self, axis: int) -> float:
         return self.offset[axis] if axis < len(self.offset) else 0.0
@@ -304,7 +327,8 @@ class Barometer(Sensor):
 class Rangefinder(Sensor):
     def measure(self, truth: Truth, stamp_ns: int) -> RangefinderSample:
         noise_m = self.model.noise_m * self.noise_scale * self.random.normal()
-        distance_m = truth.clear_m((0.0, 0.0, -1.0)) + noise_m + self.offset_of(0)
+        clear_m = truth.cast_m(_MIDDLE, _DOWN, self.model.max_m).item()
+        distance_m = clear_m + noise_m + self.offset_of(0)
         if distance_m > self.model.max_m:
             distance_m = float("inf")
         return RangefinderSample(
@@ -334,57 +358,3 @@ class RotorSpeed(Sensor):
         if self.offset:
             reading += np.array([self.offset_of(rotor) for rotor in range(len(reading))])
         return RotorSpeedSample(stamp_ns, self.sequence, reading, self.health)
-
-
-SENSORS: dict[SensorKind, type[Sensor]] = {
-    SensorKind.IMU: Imu,
-    SensorKind.GPS: Gps,
-    SensorKind.MAGNETOMETER: Magnetometer,
-    SensorKind.BAROMETER: Barometer,
-    SensorKind.RANGEFINDER: Rangefinder,
-    SensorKind.BATTERY: BatteryGauge,
-    SensorKind.ROTOR_SPEED: RotorSpeed,
-}
-
-
-class SensorSuite:
-    """All sensors of one vehicle."""
-
-    def __init__(
-        self, models: tuple[SensorModel, ...], random: RandomSource, place: LocalFrame
-    ) -> None:
-        self.sensors = {
-            model.name: SENSORS[model.kind](model, random.child(model.name), place)
-            for model in models
-        }
-        self._schedule = [
-            (sensor.model.period_ns, sensor.model.latency_ns, sensor)
-            for sensor in self.sensors.values()
-        ]
-        self._late: deque[tuple[int, str, Sample]] = deque()
-        self._measured_ns = 0
-
-    def sample(self, truth: Truth, now_ns: int) -> list[tuple[str, Sample]]:
-        """What arrives at now_ns: late samples first, then those measured now, as declared."""
-        late, arriving = self._late, []
-        while late and late[0][0] <= now_ns:
-            arriving.append(late.popleft()[1:])
-        if now_ns <= self._measured_ns:  # asked twice, or before any time has passed
-            return arriving
-        self._measured_ns = now_ns
-        for period_ns, latency_ns, sensor in self._schedule:
-            if now_ns % period_ns == 0:
-                reading = sensor.sample(truth, now_ns)
-                if reading is None:
-                    continue
-                if latency_ns:
-                    self._hold(now_ns + latency_ns, sensor.model.name, reading)
-                else:
-                    arriving.append((sensor.model.name, reading))
-        return arriving
-
-    def _hold(self, due_ns: int, name: str, reading: Sample) -> None:
-        late = self._late
-        late.append((due_ns, name, reading))
-        if len(late) > 1 and late[-2][0] > due_ns:
-            self._late = deque(sorted(late, key=lambda entry: entry[0]))  # stable: order is kept

@@ -1,15 +1,19 @@
-"""Whether what a scenario holds in store can befall this vehicle, asked before take-off."""
+"""Whether a simulator can give what is asked of it, asked before take-off."""
 
 from collections.abc import Collection
 
 from ghost.core.errors import ConfigError
 from ghost.simulation.adapter import Fault, FaultKind, SimulatorAdapter, VehicleSetup, Wind
 from ghost.simulation.backend import Happening
+from ghost.simulation.models.sensors import SensorModel
+from ghost.simulation.models.suite import CAMERAS, LOOKING
+from ghost.simulation.scenery import Scenery
 
 _OF_A_MOTOR: tuple[FaultKind, ...] = (FaultKind.STRENGTH, FaultKind.HEALED)
-_OF_A_SENSOR: tuple[FaultKind, ...] = tuple(
+_OF_AN_EYE: tuple[FaultKind, ...] = tuple(
     kind for kind in FaultKind if kind not in {FaultKind.STRENGTH, FaultKind.CHARGE}
 )
+_OF_A_SENSOR = tuple(kind for kind in _OF_AN_EYE if kind is not FaultKind.BLINDED)
 
 
 def refuse_impossible(
@@ -25,6 +29,26 @@ def refuse_impossible(
             _refuse_fault(what, targets, adapter)
         elif what != Wind() and not adapter.capabilities.wind:
             raise ConfigError(f"simulator {adapter.adapter_type} has no wind; leave it out")
+
+
+def refuse_unseeable(
+    adapter: SimulatorAdapter, sensors: Collection[SensorModel], scenery: Scenery, *, view: bool
+) -> None:
+    """Raise ConfigError where the simulator has no room for the world, or no eyes for it."""
+    known, name = adapter.capabilities, adapter.adapter_type
+    able = "choose one that has, such as --simulator pybullet"
+    if scenery.solids and not known.scenery:
+        raise ConfigError(
+            f"world {scenery.name} has {len(scenery.solids)} solid things, and simulator {name} "
+            f"has nothing but flat ground; {able}"
+        )
+    for model in sensors:
+        if model.kind in CAMERAS and not known.cameras:
+            raise ConfigError(
+                f"sensor {model.name} is a camera, and simulator {name} has no pictures; {able}"
+            )
+    if view and not known.view:
+        raise ConfigError(f"simulator {name} has no window for --view; {able}")
 
 
 def _refuse_fault(
@@ -44,6 +68,9 @@ def _refuse_fault(
 
 
 def _targets(vehicle: VehicleSetup) -> dict[str, tuple[FaultKind, ...]]:
-    targets = {model.name: _OF_A_SENSOR for model in vehicle.sensors}
+    targets = {
+        model.name: _OF_AN_EYE if model.kind in LOOKING else _OF_A_SENSOR
+        for model in vehicle.sensors
+    }
     targets |= {f"motor/{index}": _OF_A_MOTOR for index in range(len(vehicle.airframe.rotors))}
     return targets | {"battery": (*targets.get("battery", ()), FaultKind.CHARGE)}

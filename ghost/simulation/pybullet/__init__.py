@@ -1,0 +1,1 @@
+"""PyBullet as a simulator: worlds with solid things in them, contact, and pictures."""

@@ -1,0 +1,52 @@
+"""Pictures by PyBullet's own renderer, which needs neither display nor GPU."""
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ghost.hal import Lens
+from ghost.simulation.models.rays import in_body, in_world
+from ghost.simulation.models.sensors import Camera, Picture
+from ghost.simulation.pybullet.client import Client, pybullet
+
+FloatArray = NDArray[np.float64]
+
+_AHEAD_AND_UP = np.array([[1.0, 0.0, 0.0], [0.0, 0.0, 1.0]])
+_LIGHT = (0.4, -0.6, 1.0)
+
+
+def take_picture(
+    client: Client, body: FloatArray, camera: Camera, *, shadow: bool = False
+) -> Picture:
+    mount, lens, near_m, far_m = camera.mount, camera.lens, camera.near_m, camera.far_m
+    eye_enu_m, (ahead, up) = in_world(
+        body, np.array(mount.position_flu_m), in_body(mount, _AHEAD_AND_UP)
+    )
+    view = pybullet.computeViewMatrix(eye_enu_m.tolist(), (eye_enu_m + ahead).tolist(), up.tolist())
+    _, _, rgba, buffer, _ = client.getCameraImage(
+        lens.width_px,
+        lens.height_px,
+        view,
+        _projection(lens, near_m, far_m),
+        lightDirection=_LIGHT,
+        shadow=int(shadow),
+        renderer=pybullet.ER_TINY_RENDERER,
+        flags=pybullet.ER_NO_SEGMENTATION_MASK,
+    )
+    rgb = np.ascontiguousarray(np.reshape(rgba, (lens.height_px, lens.width_px, 4))[:, :, :3])
+    depth = np.reshape(buffer, (lens.height_px, lens.width_px)).astype(np.float64)
+    away_m = far_m * near_m / (far_m - (far_m - near_m) * depth)
+    away_m[depth >= 1.0] = np.inf
+    return Picture(rgb.astype(np.uint8), away_m.astype(np.float32))
+
+
+def _projection(lens: Lens, near_m: float, far_m: float) -> tuple[float, ...]:
+    """The edges of the image, half a pixel outside of its outermost middles, on the near plane."""
+    projection: tuple[float, ...] = pybullet.computeProjectionMatrix(
+        -(lens.cx_px + 0.5) * near_m / lens.fx_px,
+        (lens.width_px - 0.5 - lens.cx_px) * near_m / lens.fx_px,
+        -(lens.height_px - 0.5 - lens.cy_px) * near_m / lens.fy_px,
+        (lens.cy_px + 0.5) * near_m / lens.fy_px,
+        near_m,
+        far_m,
+    )
+    return projection

@@ -1,0 +1,55 @@
+"""The one door to the pybullet module: a physics client of our own, and every call bound to it."""
+
+import os
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from functools import partial
+from typing import Any
+
+from ghost.core.errors import ConfigError
+
+
+@contextmanager
+def _hushed() -> Iterator[None]:
+    """Pybullet tells standard error when it was built, on every import."""
+    sys.stderr.flush()
+    kept, nowhere = os.dup(2), os.open(os.devnull, os.O_WRONLY)
+    os.dup2(nowhere, 2)
+    try:
+        yield
+    finally:
+        os.dup2(kept, 2)
+        os.close(kept)
+        os.close(nowhere)
+
+
+with _hushed():
+    import pybullet
+
+__all__ = ["Client", "pybullet"]
+
+
+class Client:
+    """A world that no other client sees. Functions of pybullet are its methods."""
+
+    def __init__(self, *, view: bool = False) -> None:
+        if view and sys.platform == "linux" and not os.environ.get("DISPLAY"):
+            raise ConfigError(
+                "there is no display to open a window on; fly without --view, and `ghost render` "
+                "makes pictures of the flight"
+            )
+        self.number: int = pybullet.connect(pybullet.GUI if view else pybullet.DIRECT)
+        if self.number < 0:
+            raise ConfigError("pybullet gave no physics client; too many may be open")
+
+    def __getattr__(self, name: str) -> Any:
+        """Bound once, and found without this from then on."""
+        bound = partial(getattr(pybullet, name), physicsClientId=self.number)
+        setattr(self, name, bound)
+        return bound
+
+    def close(self) -> None:
+        if self.number >= 0:
+            self.disconnect()
+            self.number = -1

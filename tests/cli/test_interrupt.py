@@ -1,0 +1,44 @@
+"""Ctrl-C before there is a flight that could answer it."""
+
+import os
+import signal
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+FLY = ("-m", "ghost.cli", "deploy", "sim", "x500", "--mission", "slow.yaml")
+
+
+def start(desk: Path, *options: str) -> subprocess.Popen[str]:
+    """A flight of a mission that comes from a pipe, so that reading it takes as long as we like."""
+    os.mkfifo(desk / "slow.yaml")
+    return subprocess.Popen(
+        [sys.executable, *options, *FLY],
+        cwd=desk,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+    )
+
+
+@pytest.mark.parametrize("module", ["numpy.version", "ghost.core.errors", "ghost.telemetry"])
+def test_ctrl_c_while_importing_is_one_line(tmp_path: Path, module: str) -> None:
+    with start(tmp_path, "-X", "importtime") as process:
+        assert process.stderr is not None
+        for line in process.stderr:
+            if line.endswith(f" {module}\n"):
+                break
+        process.send_signal(signal.SIGINT)
+        said, complaint = process.communicate(timeout=30)
+    lines = [line for line in complaint.splitlines() if not line.startswith("import time:")]
+    assert (process.returncode, said, lines) == (130, "", ["ghost: interrupted"])
+
+
+def test_ctrl_c_while_reading_is_one_line_and_leaves_no_run(tmp_path: Path) -> None:
+    with start(tmp_path) as process, (tmp_path / "slow.yaml").open("w"):  # once it is being read
+        process.send_signal(signal.SIGINT)
+        said, complaint = process.communicate(timeout=30)
+    assert (process.returncode, said, complaint) == (130, "", "ghost: interrupted\n")
+    assert [path.name for path in tmp_path.iterdir()] == ["slow.yaml"]
