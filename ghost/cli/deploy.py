@@ -66,8 +66,7 @@ def add_parser(commands: Any) -> None:
         "--seed",
         type=int,
         metavar="N",
-        help="for noise and gusts: the same seed repeats the same flight, bit for bit "
-        "(default: the scenario's)",
+        help="for noise and gusts: the same seed repeats the same flight (default: the scenario's)",
     )
     sim.add_argument(
         "--simulator", metavar="NAME", help="simulate with this one (default: the robot's own)"

@@ -69,12 +69,7 @@ def _add(verbs: Any, name: str, run: Any, about: str) -> argparse.ArgumentParser
     parser: argparse.ArgumentParser = verbs.add_parser(
         name, help=about, description=about[0].upper() + about[1:] + "."
     )
-    parser.add_argument(
-        "path",
-        metavar="RUN",
-        type=Path,
-        help="a run folder or an .mcap file, such as runs/x500-square-calm-seed0",
-    )
+    parser.add_argument("path", metavar="RUN", type=Path, help="a run folder or an .mcap file")
     parser.set_defaults(run=run)
     return parser
 

@@ -16,7 +16,7 @@ def add_parser(commands: Any) -> None:
         "after a command adds yours.",
     )
     verbs = parser.add_subparsers(title="commands", metavar="COMMAND", required=True)
-    listing = _add(verbs, "list", _list, "list all robots, and whether each flies in sim or real")
+    listing = _add(verbs, "list", _list, "list all robots, and how each flies: sim, real or both")
     show = _add(verbs, "show", _show, "show one robot's HALs, airframe, sensors and flight limits")
     show.add_argument("robot", metavar="ROBOT", help="such as x500; see `ghost robots list`")
     check = _add(verbs, "check", _check, "read every robot.yaml, and say what is wrong with it")

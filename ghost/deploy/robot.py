@@ -74,6 +74,14 @@ def read_robot(path: Path) -> RobotDescription:
         raise ConfigError(f"{path}: {error}") from None
 
 
+def described(plain: Any, path: Path) -> RobotDescription:
+    """The robot that a run's manifest holds; path says where that is."""
+    try:
+        return _robot(plain, path / plain["name"] / ROBOT_FILE)
+    except (ConfigError, KeyError, TypeError) as error:
+        raise ConfigError(f"{path}: the manifest's robot can't be read: {error}") from None
+
+
 def _extended(plain: Any, path: Path, above: tuple[str, ...]) -> Any:
     """A robot that extends another is that one, but for what it says itself."""
     if not isinstance(plain, dict) or "extends" not in plain:
@@ -93,10 +101,8 @@ def _extended(plain: Any, path: Path, above: tuple[str, ...]) -> Any:
 def _merged(under: Any, over: Any) -> Any:
     if not (isinstance(under, dict) and isinstance(over, dict)):
         return over
-    merged = {
-        key: _merged(value, over[key]) if key in over else value for key, value in under.items()
-    }
-    return merged | {key: value for key, value in over.items() if key not in under}
+    both = {key: _merged(under[key], value) for key, value in over.items() if key in under}
+    return under | over | both
 
 
 def shipped_robots() -> Path:

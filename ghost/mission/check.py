@@ -16,6 +16,7 @@ from ghost.mission.steps import (
     Survey,
     Takeoff,
     kind_of,
+    looks_out,
 )
 from ghost.planning import Limits, Trajectory, Vector, plan_path
 from ghost.planning.vectors import distance
@@ -34,6 +35,7 @@ def check_steps(
     start_enu_m: Vector,
     *,
     reach_m: float,
+    sees: bool | None = None,
 ) -> None:
     """Raise ConfigError at the first value that can't be flown."""
     _check_defaults(defaults, envelope)
@@ -41,6 +43,11 @@ def check_steps(
     here = at_rest(start_enu_m, 0.0)
     for index, step in enumerate(steps):
         judge.step = f"step {index} ({kind_of(step)})"
+        if sees is False and looks_out(step):
+            raise ConfigError(
+                f"{judge.step}: stop_before_obstacle_m needs a depth camera or a lidar, and this "
+                "vehicle has neither; give it one, or leave the key out"
+            )
         if isinstance(step, Takeoff):
             here = at_rest(above(home_enu_m, here.position_enu_m, step.altitude_m), here.yaw_rad)
             judge.place(here.position_enu_m, f"altitude_m {step.altitude_m:g}")

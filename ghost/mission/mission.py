@@ -6,7 +6,7 @@ from typing import Any
 
 from ghost.hal.envelope import SafetyEnvelope
 from ghost.mission.check import check_steps
-from ghost.mission.steps import Defaults, Frame, GoTo, Step, Survey
+from ghost.mission.steps import Defaults, Frame, GoTo, Step, Survey, looks_out
 from ghost.planning import Vector
 from ghost.planning.vectors import plus
 
@@ -27,6 +27,11 @@ class Mission:
         steps = tuple(_moved(step, home_enu_m) for step in self.steps)
         return replace(self, steps=steps, frame=Frame.WORLD)
 
+    @property
+    def looks_out(self) -> bool:
+        """Whether a step of it has to see obstacles."""
+        return any(looks_out(step) for step in self.steps)
+
     def check(
         self,
         envelope: SafetyEnvelope,
@@ -34,8 +39,12 @@ class Mission:
         start_enu_m: Vector | None = None,
         *,
         reach_m: float = 2000.0,
+        sees: bool | None = None,
     ) -> None:
-        """Raise ConfigError if it can't be flown: which step, which value, and the way out."""
+        """Raise ConfigError if it can't be flown: which step, which value, and the way out.
+
+        sees is whether the vehicle has a sensor that finds obstacles; None where nobody knows.
+        """
         check_steps(
             self.at(home_enu_m).steps,
             self.defaults,
@@ -43,6 +52,7 @@ class Mission:
             home_enu_m,
             start_enu_m or home_enu_m,
             reach_m=reach_m,
+            sees=sees,
         )
 
 

@@ -1,17 +1,16 @@
 """The phases that steps are made of. Each is told what is known and says how it gets on."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Protocol
 
 from ghost.core.rotations import yaw_of
-from ghost.events import EventKind, Severity
 from ghost.hal import Action, FlightMode, VehicleState, VehicleStatus
 from ghost.mission.authority import Authority
-from ghost.mission.flight import Flight
 from ghost.mission.link import Asking, Link
 from ghost.mission.outcome import Patience
-from ghost.mission.route import above, at_rest, plan_step
-from ghost.mission.steps import Defaults, GoTo, Hold, Survey
+from ghost.mission.route import above, at_rest
+from ghost.mission.steps import Defaults
+from ghost.mission.surroundings import Surroundings
 from ghost.planning import TrajectoryPoint, Vector
 from ghost.planning.vectors import ZERO, horizontal, minus
 
@@ -46,12 +45,19 @@ class Tools:
     patience: Patience
     defaults: Defaults
     setpoint: TrajectoryPoint
+    surroundings: Surroundings = field(default_factory=Surroundings)
 
 
 @dataclass(frozen=True, slots=True)
 class Report:
+    """A problem lands the vehicle; a failure leaves that to the step's on_timeout. cause is what
+    ended a phase early, if anything did.
+    """
+
     done: bool = False
     problem: str = ""
+    failure: str = ""
+    cause: str = ""
 
 
 GOING, DONE = Report(), Report(done=True)
@@ -121,50 +127,6 @@ class EnterOffboard:
             return GOING
         tools.link.refused_in_a_row = 0
         return DONE
-
-
-class Fly:
-    """Follows the step's trajectory, and holds its end until the vehicle is there too."""
-
-    def __init__(self, step: GoTo | Hold | Survey) -> None:
-        self.planned_ns = 0
-        self._step = step
-        self._flight: Flight | None = None
-        self._began_ns = 0
-
-    def tick(self, view: View, tools: Tools) -> Report:
-        flight = self._flight or self._plan(view, tools)
-        tools.setpoint = flight.setpoint(view.now_ns)
-        ack = tools.link.stream(view.now_ns, tools.setpoint)
-        if tools.link.refused_in_a_row >= tools.patience.refusals:
-            count = tools.link.refused_in_a_row
-            return Report(problem=f"{count} commands refused: {ack.reason.name}: {ack.detail}")
-        for index, near_m, reached in flight.passed(view.now_ns, view.position_enu_m):
-            tools.link.tell(
-                view.now_ns,
-                EventKind.WAYPOINT_REACHED if reached else EventKind.WAYPOINT_MISSED,
-                f"waypoint {index}, {near_m:.2f} m off",
-                Severity.INFO if reached else Severity.WARN,
-                waypoint=index,
-                distance_m=near_m,
-            )
-        if isinstance(self._step, Hold):
-            return Report(done=view.now_ns - self._began_ns >= self._step.duration_ns)
-        return Report(done=flight.arrived and flight.over(view.now_ns))
-
-    def _plan(self, view: View, tools: Tools) -> Flight:
-        trajectory = plan_step(self._step, tools.setpoint, tools.defaults)
-        self._began_ns = view.now_ns
-        self.planned_ns = trajectory.duration_ns
-        waypoints = () if isinstance(self._step, Hold) else self._step.waypoints_enu_m
-        self._flight = Flight(
-            trajectory,
-            waypoints,
-            view.now_ns,
-            tools.defaults.acceptance_m,
-            tools.patience.late_ns,
-        )
-        return self._flight
 
 
 class GoHome:

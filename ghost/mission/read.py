@@ -94,6 +94,7 @@ def _goto(plain: Any, path: str, defaults: Defaults) -> Step:
         "speed_mps": _SPEED,
         "yaw": _yaw,
         "stop": flag,
+        "stop_before_obstacle_m": _CLEARANCE,
         **_TERMS,
     }
     found = section(readers)(plain, path)
@@ -104,6 +105,7 @@ def _goto(plain: Any, path: str, defaults: Defaults) -> Step:
         found.get("speed_mps", defaults.speed_mps),
         found.get("yaw"),
         found.get("stop", False),
+        found.get("stop_before_obstacle_m"),
         _terms(found),
     )
 
@@ -125,6 +127,7 @@ def _survey(plain: Any, path: str, defaults: Defaults) -> Step:
         "heading_deg": radians(-360.0, 360.0),
         "yaw": _yaw,
         "stop": flag,
+        "stop_before_obstacle_m": _CLEARANCE,
         **_TERMS,
     }
     found = section(readers, required=("spacing_m", "altitude_m"))(plain, path)
@@ -141,6 +144,7 @@ def _survey(plain: Any, path: str, defaults: Defaults) -> Step:
         found.get("heading_deg", 0.0),
         found.get("yaw"),
         found.get("stop", False),
+        found.get("stop_before_obstacle_m"),
         _terms(found),
     )
     try:
@@ -230,6 +234,7 @@ def _require_order(steps: tuple[Step, ...]) -> None:
 _METRES = number(-100_000.0, 100_000.0)
 _PAIR = items(_METRES, least=2, most=2)
 _SPEED = number(0.1, 50.0)
+_CLEARANCE = number(0.3, 100.0)
 _DEFAULTS: dict[str, Reader] = {
     "speed_mps": _SPEED,
     "climb_mps": number(0.1, 20.0),

@@ -32,9 +32,10 @@ from ghost.hal.channels import (
 from ghost.mission.mission import Mission
 from ghost.mission.outcome import Outcome, Patience
 from ghost.mission.runner import MissionRunner
+from ghost.perception import OBSTACLES, Obstacles
 from ghost.telemetry import LogReader, Replay
 
-_INPUTS = (VEHICLE.name, STATUS.name, BATTERY.name, EVENTS.name)
+_INPUTS = (VEHICLE.name, STATUS.name, BATTERY.name, EVENTS.name, OBSTACLES.name)
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,9 +54,10 @@ def rerun_mission(
     patience: Patience | None = None,
 ) -> Rerun:
     """Give a log's states to a fresh runner, which gets the log's answers to what it says."""
-    reader = log if isinstance(log, LogReader) else LogReader(log)
+    path = log.path if isinstance(log, LogReader) else log
+    reader = LogReader(path, types=(Obstacles,))
     answers = RecordedAnswers(reader)
-    replay = Replay(reader, _INPUTS)
+    replay = Replay(reader, [name for name in _INPUTS if name in reader.channels])
     bus = Bus(replay.clock)
     said = _Said()
     bus.attach(said, name="said")

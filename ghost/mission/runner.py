@@ -22,6 +22,7 @@ from ghost.hal import (
 )
 from ghost.hal.channels import BATTERY, STATUS, VEHICLE
 from ghost.mission.authority import Authority
+from ghost.mission.fly import Fly
 from ghost.mission.link import SOURCE, Link
 from ghost.mission.mission import Mission
 from ghost.mission.outcome import Outcome, Patience, Result
@@ -29,7 +30,6 @@ from ghost.mission.phases import (
     Arm,
     Climb,
     EnterOffboard,
-    Fly,
     GoHome,
     Phase,
     Tools,
@@ -38,6 +38,7 @@ from ghost.mission.phases import (
 )
 from ghost.mission.route import at_rest, timeout_ns_of
 from ghost.mission.steps import Land, OnTimeout, Return, Step, Takeoff, kind_of
+from ghost.perception import OBSTACLES
 from ghost.planning.vectors import ZERO, Vector
 
 _LONGEST_ENDING_NS = 300_000_000_000
@@ -96,6 +97,7 @@ class MissionRunner:
             bus.subscribe(STATUS, self._on_status, name=SOURCE),
             bus.subscribe(BATTERY, self._on_battery, name=SOURCE),
             bus.subscribe(EVENTS, self._on_event, name=SOURCE),
+            bus.subscribe(OBSTACLES, self._tools.surroundings.hear, name=SOURCE),
         )
 
     @property
@@ -139,8 +141,16 @@ class MissionRunner:
         if event.kind == EventKind.MISSION_ABORT_REQUESTED:
             self._give_up(f"aborted: {event.text}", OnTimeout.ABORT)
             self._advance()
+        elif event.kind == EventKind.COLLISION and event.severity is Severity.CRITICAL:
+            self._collide(event.text)
         elif self._phases and event.kind == self.step.terms.until.event:
             self._heard = event.kind
+
+    def _collide(self, text: str) -> None:
+        """Land; what lands already goes on, however often it touches."""
+        if self._ending is None or not isinstance(self._phases[0], TouchDown):
+            self._give_up(f"collision: {text}", OnTimeout.LAND)
+            self._advance()
 
     def _advance(self) -> None:
         if self.outcome.over:
@@ -165,6 +175,9 @@ class MissionRunner:
         report = self._phases[0].tick(view, self._tools)
         if report.problem:
             self._stuck(report.problem)
+        elif report.failure:
+            reason = f"step {self.step_index} ({kind_of(self.step)}): {report.failure}"
+            self._fail_step(reason, f"ended, {report.failure}", view)
         elif report.done:
             self._phases.pop(0)
             if self._phases:
@@ -172,7 +185,7 @@ class MissionRunner:
             if self._ending is not None:
                 self._finish(self._ending)
             else:
-                self._finish_step("")
+                self._finish_step(report.cause)
 
     def _start(self) -> None:
         mission, link = self.mission, self._tools.link
@@ -218,7 +231,8 @@ class MissionRunner:
             return "the vehicle is in the air; land it first"
         if status.failsafe is not Failsafe.NONE:
             return f"failsafe {status.failsafe.name}"
-        return status.blocked
+        unseen = self._tools.surroundings.silence(self._now_ns) if self.mission.looks_out else ""
+        return status.blocked or unseen
 
     def _take_bearings(self) -> None:
         """Home is where the vehicle stands now; the mission is checked from there."""
@@ -310,8 +324,12 @@ class MissionRunner:
 
     def _time_out(self, timeout_ns: int, view: View) -> None:
         reason = f"step {self.step_index} ({kind_of(self.step)}) took over {timeout_ns / 1e9:g} s"
+        self._fail_step(reason, "timed out", view)
+
+    def _fail_step(self, reason: str, text: str, view: View) -> None:
+        """As its on_timeout says."""
         then = self.step.terms.on_timeout
-        self._tell_step(EventKind.STEP_TIMED_OUT, f"timed out, so {then}", Severity.WARN)
+        self._tell_step(EventKind.STEP_TIMED_OUT, f"{text}, so {then}", Severity.WARN)
         if isinstance(self.step, Land):
             self._finish(Outcome(Result.FAILED, reason))
         elif then is OnTimeout.CONTINUE and not view.status.on_ground:

@@ -64,12 +64,13 @@ class Takeoff:
 
 @dataclass(frozen=True, slots=True)
 class GoTo:
-    """yaw_rad None looks along the path."""
+    """yaw_rad None looks along the path; stop_before_obstacle_m None looks for no obstacles."""
 
     waypoints_enu_m: tuple[Vector, ...]
     speed_mps: float
     yaw_rad: float | None = None
     stop: bool = False
+    stop_before_obstacle_m: float | None = None
     terms: Terms = field(default_factory=Terms)
 
 
@@ -88,6 +89,7 @@ class Survey:
     heading_rad: float = 0.0
     yaw_rad: float | None = None
     stop: bool = False
+    stop_before_obstacle_m: float | None = None
     terms: Terms = field(default_factory=Terms)
 
     @property
@@ -119,3 +121,7 @@ KINDS: dict[str, type[Step]] = {
 
 def kind_of(step: Step) -> str:
     return next(name for name, kind in KINDS.items() if kind is type(step))
+
+
+def looks_out(step: Step) -> bool:
+    return isinstance(step, GoTo | Survey) and step.stop_before_obstacle_m is not None

@@ -164,7 +164,7 @@ def _burst(x: float, y: float, said: str) -> str:
     reach_px = np.where(np.arange(16) % 2, 4.5, 10.0)
     star = path_data(x + reach_px * np.sin(angle), y - reach_px * np.cos(angle))
     shape = tag("path", tag("title", escape(said)), d=f"{star}Z", class_="collision")
-    return shape + text("collision", x=x + 13, y=y + 4, class_="mark grave")
+    return shape + text("collision", x=x + 10, y=y - 10, class_="mark grave")
 
 
 def _at(motion: Motion, stamp_ns: int) -> FloatArray:

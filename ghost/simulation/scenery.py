@@ -89,6 +89,45 @@ class Scenery:
         )
 
 
+def of_scene(scene: Scene) -> Scenery:
+    """The world that a log holds; names, and what may be landed on, are not in it."""
+    solids = [
+        *(
+            Solid(f"box {index}", Box(_three(row[7:10])), *_pose(row), _three(row[10:]))
+            for index, row in enumerate(scene.boxes.tolist())
+        ),
+        *(
+            Solid(
+                f"cylinder {index}",
+                Cylinder(0.5 * row[7], row[9]),
+                *_pose(row),
+                _three(row[10:]),
+            )
+            for index, row in enumerate(scene.cylinders.tolist())
+        ),
+        *(
+            Solid(
+                f"triangle {index}",
+                Mesh((_three(row[:3]), _three(row[3:6]), _three(row[6:9])), ((0, 1, 2),)),
+                (0.0, 0.0, 0.0),
+                rgb=_three(row[9:]),
+            )
+            for index, row in enumerate(scene.triangles.tolist())
+        ),
+    ]
+    return Scenery("logged", tuple(solids))
+
+
+def _three(parts: list[float]) -> Vector:
+    x, y, z = parts
+    return (x, y, z)
+
+
+def _pose(row: list[float]) -> tuple[Vector, Quaternion]:
+    w, x, y, z = row[3:7]
+    return _three(row[:3]), (w, x, y, z)
+
+
 def _placed(corner_m: Vector, solid: Solid) -> list[float]:
     turned = rotate(solid.attitude, corner_m)
     return [part + at for part, at in zip(turned.tolist(), solid.position_enu_m, strict=True)]

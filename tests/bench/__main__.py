@@ -23,9 +23,10 @@ def main() -> None:
         print_table("Flight log: one picture", pictures.rows(calls // 1000, Path(folder)))
     print_table("Physics: one step of one vehicle", simulation.physics_rows(calls))
     print_table("Physics: one vehicle of a batch", simulation.batch_rows(calls))
+    print_table("PyBullet: one vehicle of one world", simulation.shared_world_rows(calls))
     with TemporaryDirectory() as folder:
         rows = simulation.stack_rows(Path(folder), smoke=smoke)
-        print_table("The whole stack, logged: one control period of x500", rows)
+        print_table("The whole stack, logged: one control period", rows)
 
 
 main()

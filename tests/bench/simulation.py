@@ -1,6 +1,5 @@
 """Physics beside RotorPy and a bare PyBullet loop, batches of vehicles, and the whole stack."""
 
-import importlib.util
 import time
 from collections.abc import Callable
 from pathlib import Path
@@ -10,6 +9,8 @@ import pybullet
 from rotorpy.vehicles.crazyflie_params import quad_params
 from rotorpy.vehicles.multirotor import Multirotor
 
+from ghost.autopilot import Autopilot
+from ghost.core.random import RandomSource
 from ghost.deploy import (
     Order,
     SimulatedFlight,
@@ -18,10 +19,17 @@ from ghost.deploy import (
     load_robot,
     load_scenario,
 )
-from ghost.simulation.adapter import Start
-from ghost.simulation.lightweight import kernel, physics
+from ghost.deploy.hal import estimator_config
+from ghost.estimation import Estimator
+from ghost.hal import Action, ScenarioSpec
+from ghost.simulation.adapter import Start, VehicleSetup, World
+from ghost.simulation.lightweight import kernel
 from ghost.simulation.lightweight.physics import Multirotors
+from ghost.simulation.models import kernel as models
+from ghost.simulation.pybullet.adapter import PyBulletAdapter
+from ghost.simulation.pybullet.physics import Bodies
 from tests.bench.table import Row, per_call_us
+from tests.interpreted import interpreted
 
 STEP_NS = 1_000_000
 STEP_S = STEP_NS / 1e9
@@ -34,6 +42,7 @@ def physics_rows(calls: int) -> list[Row]:
     return [
         _row("ghost", _ghost(1), calls),
         _row("ghost, interpreted", _ghost_interpreted(), few),
+        _row("ghost on PyBullet", _ghost_on_pybullet(1), max(calls // 10, 20)),
         _row("bare PyBullet loop", _pybullet(), max(calls // 10, 20)),
         _row("RotorPy", _rotorpy(), few),
     ]
@@ -48,12 +57,34 @@ def batch_rows(calls: int) -> list[Row]:
     return rows
 
 
-def stack_rows(folder: Path, *, smoke: bool) -> list[Row]:
-    """x500: physics at 1 kHz, autopilot and estimator at 250 Hz, everything logged."""
-    mission = load_mission(find_shipped("missions", "hover" if smoke else "survey"))
+def shared_world_rows(calls: int) -> list[Row]:
+    """The cost of one vehicle's step in one PyBullet world, where all can touch all."""
     rows = []
-    for index, scenario in enumerate(("calm", "gusty")):
-        order = Order(load_robot("x500"), mission, load_scenario(scenario, 1), folder / str(index))
+    for count in (1, 10):
+        cost_us = per_call_us(_ghost_on_pybullet(count), max(calls // count // 10, 20))
+        speed = f"{STEP_NS / 1e3 / cost_us:8.1f} times real time"
+        rows.append(Row(f"{count} vehicles", cost_us / count, speed))
+    cost_us = per_call_us(_flown_together(10), max(calls // 200, 20)) / 4.0
+    speed = f"{STEP_NS / 1e3 / cost_us:8.1f} times real time"
+    rows.append(Row("10 vehicles with sensors and autopilots", cost_us / 10, speed))
+    return rows
+
+
+def stack_rows(folder: Path, *, smoke: bool) -> list[Row]:
+    """Physics at 1 kHz, autopilot and estimator at 250 Hz, everything logged."""
+    mission = load_mission(find_shipped("missions", "hover" if smoke else "survey"))
+    hover = load_mission(find_shipped("missions", "hover"))
+    flights = [
+        ("x500", "x500", mission, load_scenario("calm", 1), "lightweight"),
+        ("x500, gusts", "x500", mission, load_scenario("gusty", 1), "lightweight"),
+        ("x500 on PyBullet", "x500", mission, load_scenario("calm", 1), "pybullet"),
+    ]
+    for robot in ("x500", "x500_lidar", "x500_depth"):
+        forest = load_scenario("calm", 1, "forest")
+        flights.append((f"{robot} on PyBullet in a forest", robot, hover, forest, "pybullet"))
+    rows = []
+    for index, (name, robot, what, scenario, simulator) in enumerate(flights):
+        order = Order(load_robot(robot), what, scenario, folder / str(index), simulator)
         flight = SimulatedFlight(order)
         start_ns = time.process_time_ns()
         flown = flight.run()
@@ -61,7 +92,7 @@ def stack_rows(folder: Path, *, smoke: bool) -> list[Row]:
         assert flown.succeeded
         control_periods = flown.simulated_ns / 4_000_000
         speed = f"{flown.simulated_ns / spent_ns:6.1f} times real time"
-        rows.append(Row(f"{mission.name}, {scenario}", spent_ns / control_periods / 1e3, speed))
+        rows.append(Row(name, spent_ns / control_periods / 1e3, speed))
     return rows
 
 
@@ -87,18 +118,70 @@ def _ghost(count: int) -> Loop:
 
 def _ghost_interpreted() -> Loop:
     """The same source, not compiled."""
-    spec = importlib.util.spec_from_file_location(
-        "plain", Path(physics.__file__).parent / "kernel.py"
-    )
-    assert spec is not None
-    assert spec.loader is not None
-    plain = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(plain)
+    plain = interpreted(kernel)
+    plain.models = interpreted(models)
     compiled, kernel.advance = kernel.advance, plain.advance
     try:
         return _ghost(1)
     finally:
         kernel.advance = compiled
+
+
+def _ghost_on_pybullet(count: int) -> Loop:
+    """The same rotors, air and battery on Bullet's bodies, contacts asked for."""
+    airframe = load_robot("x500").airframe
+    assert airframe is not None
+    setups = tuple(
+        VehicleSetup(airframe, (), Start((2.0 * column, 0.0, 100.0))) for column in range(count)
+    )
+    spec = ScenarioSpec("bench", 1, STEP_NS, 3600 * 1_000_000_000)
+    bodies = Bodies(World(spec, setups, RandomSource(1)))
+    bodies.motors[:] = 0.75
+
+    def loop(calls: int) -> None:
+        step, body = bodies.step, bodies.body
+        for _ in range(calls):
+            step(1)
+            body[0, :13].copy()
+
+    return loop
+
+
+def _flown_together(count: int) -> Loop:
+    """Ten x500 in one world, each on its own estimate; a call is a control period of 4 ms."""
+    robot = load_robot("x500")
+    assert robot.airframe is not None
+    setups = tuple(
+        VehicleSetup(robot.airframe, robot.sensors, Start((2.0 * column, 0.0, 0.2)))
+        for column in range(count)
+    )
+    spec = ScenarioSpec("bench", 1, STEP_NS, 3600 * 1_000_000_000)
+    adapter = PyBulletAdapter()
+    adapter.connect(World(spec, setups, RandomSource(1)))
+    autopilots = [
+        Autopilot(
+            robot.airframe,
+            robot.envelope,
+            Estimator(estimator_config(robot.sensors, spec.origin)),
+            robot.autopilot,
+        )
+        for _ in setups
+    ]
+
+    def loop(calls: int) -> None:
+        for _ in range(calls):
+            adapter.step(4 * STEP_NS)
+            for row, autopilot in enumerate(autopilots):
+                for _, sample in adapter.receive_sensors(row):
+                    autopilot.sense(sample)
+                if not autopilot.armed and autopilot.estimator.ready:
+                    autopilot.request(Action.ARM)
+                    autopilot.request(Action.TAKEOFF, altitude_m=5.0)
+                adapter.send_motors(row, autopilot.update(adapter.sim_time_ns))
+
+    loop(1000)
+    assert all(autopilot.armed for autopilot in autopilots)
+    return loop
 
 
 def _rotorpy() -> Loop:

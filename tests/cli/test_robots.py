@@ -120,7 +120,7 @@ def test_help_teaches(tmp_path: Path) -> None:
     told = ghost_robots(tmp_path, "--help").stdout
     assert "folders with a robot.yaml" in told
     for verb, taught in {
-        "list": "List all robots, and whether each flies in sim or real.",
+        "list": "List all robots, and how each flies: sim, real or both.",
         "show": "ROBOT such as x500; see `ghost robots list`",
         "check": "Exit code: 0 all can be read, 1 at least one can't.",
     }.items():

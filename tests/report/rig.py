@@ -19,10 +19,11 @@ from ghost.hal import (
     Failsafe,
     FlightMode,
     GroundTruth,
+    Scene,
     VehicleState,
     VehicleStatus,
 )
-from ghost.hal.channels import BATTERY, CONTROL, GROUNDTRUTH_STATE, STATUS, VEHICLE
+from ghost.hal.channels import BATTERY, CONTROL, GROUNDTRUTH_STATE, SCENE, STATUS, VEHICLE
 from ghost.telemetry import RunRecorder, describe_run
 
 STEP_NS = 20_000_000
@@ -49,6 +50,7 @@ def record(
     events: tuple[Event, ...] | None = None,
     yaw_deg: Callable[[int], float] = lambda _: 90.0,
     wind_mps: float = 0.0,
+    scene: Scene | None = None,
     change: Change = lambda _channel, _step, message: message,
 ) -> Path:
     """Climbs steadily to the east. change may put another message in a message's place."""
@@ -64,6 +66,8 @@ def record(
     )
     with RunRecorder(folder, bus, manifest):
         queue = list(mission(steps) if events is None else events)
+        if scene is not None:
+            bus.publish(SCENE, scene)
         for step in range(steps):
             for channel, message in _messages(step, steps, yaw_deg(step), wind_mps):
                 if channel not in without:

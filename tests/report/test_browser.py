@@ -5,11 +5,14 @@ import shutil
 import subprocess
 from pathlib import Path
 
+import numpy as np
 import pytest
 
+from ghost.events import Event, EventKind, Severity
+from ghost.hal import Scene
 from ghost.hal.channels import GROUNDTRUTH_STATE
 from ghost.report import write_report
-from tests.report.rig import height_m, record
+from tests.report.rig import STEP_NS, height_m, record
 
 BROWSERS = ("chromium", "chromium-browser", "google-chrome", "chrome")
 BROWSER = next((found for name in BROWSERS if (found := shutil.which(name))), None)
@@ -31,6 +34,19 @@ def test_it_loads_without_a_complaint(tmp_path: Path) -> None:
     dom, complaints = _load(page, tmp_path)
     assert not complaints
     assert 'class="cursor"' in dom
+
+
+def test_a_world_and_a_collision_are_drawn_without_a_complaint(tmp_path: Path) -> None:
+    box = [2.0, 1.0, 1.0, 0.9, 0.1, 0.2, 0.3, 1.0, 2.0, 3.0, 0.5, 0.5, 0.5]
+    cylinder = [3.0, -1.0, 1.0, 1.0, 0.0, 0.0, 0.0, 0.5, 0.5, 3.0, 0.5, 0.5, 0.5]
+    facet = [1.0, 1.0, 0.0, 2.0, 1.0, 0.0, 1.0, 2.0, 0.0, 0.5, 0.5, 0.5]
+    scene = Scene(0, np.array([box]), np.array([cylinder]), np.array([facet]))
+    hit = Event(100 * STEP_NS, Severity.ERROR, EventKind.COLLISION, "safety")
+    page = write_report(record(tmp_path / "run", scene=scene, events=(hit,)))
+    dom, complaints = _load(page, tmp_path)
+    assert not complaints
+    assert dom.count('class="solid') == 2
+    assert dom.count('class="collision"') == 1
 
 
 def test_a_complaint_would_be_seen(tmp_path: Path) -> None:

@@ -12,11 +12,10 @@ FloatArray = NDArray[np.float64]
 
 _AHEAD_AND_UP = np.array([[1.0, 0.0, 0.0], [0.0, 0.0, 1.0]])
 _LIGHT = (0.4, -0.6, 1.0)
+_SKY_RGB = (196, 214, 232)
 
 
-def take_picture(
-    client: Client, body: FloatArray, camera: Camera, *, shadow: bool = False
-) -> Picture:
+def take_picture(client: Client, body: FloatArray, camera: Camera) -> Picture:
     mount, lens, near_m, far_m = camera.mount, camera.lens, camera.near_m, camera.far_m
     eye_enu_m, (ahead, up) = in_world(
         body, np.array(mount.position_flu_m), in_body(mount, _AHEAD_AND_UP)
@@ -28,14 +27,19 @@ def take_picture(
         view,
         _projection(lens, near_m, far_m),
         lightDirection=_LIGHT,
-        shadow=int(shadow),
+        lightAmbientCoeff=0.75,
+        lightDiffuseCoeff=0.45,
+        lightSpecularCoeff=0.0,
+        shadow=0,
         renderer=pybullet.ER_TINY_RENDERER,
         flags=pybullet.ER_NO_SEGMENTATION_MASK,
     )
     rgb = np.ascontiguousarray(np.reshape(rgba, (lens.height_px, lens.width_px, 4))[:, :, :3])
     depth = np.reshape(buffer, (lens.height_px, lens.width_px)).astype(np.float64)
     away_m = far_m * near_m / (far_m - (far_m - near_m) * depth)
-    away_m[depth >= 1.0] = np.inf
+    beyond = depth >= 1.0
+    away_m[beyond] = np.inf
+    rgb[beyond] = _SKY_RGB
     return Picture(rgb.astype(np.uint8), away_m.astype(np.float32))
 
 

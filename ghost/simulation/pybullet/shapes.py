@@ -17,10 +17,10 @@ _FACES = [0, 1, 2, 2, 1, 3]
 def add_ground(client: Client, scenery: Scenery) -> int:
     """An endless plane, and tiles to see it by."""
     plane = client.createCollisionShape(pybullet.GEOM_PLANE)
-    number: int = client.createMultiBody(0.0, plane)
+    light, dark = (_tiles(client, scenery.ground_rgb, shade) for shade in (0, 1))
+    number: int = client.createMultiBody(0.0, plane, light)
+    client.createMultiBody(0.0, -1, dark)
     client.changeDynamics(number, -1, lateralFriction=scenery.friction, restitution=0.0)
-    for shade in (0, 1):
-        _add_tiles(client, scenery.ground_rgb, shade)
     return number
 
 
@@ -52,7 +52,9 @@ def add_solid(client: Client, solid: Solid, friction: float) -> int:
             )
             looks = _visual_mesh(client, corners, indices, solid.rgb)
     w, x, y, z = solid.attitude
-    number: int = client.createMultiBody(0.0, body, looks, solid.position_enu_m, (x, y, z, w))
+    number: int = client.createMultiBody(
+        0.0, body, looks, solid.position_enu_m, (x, y, z, w), useMaximalCoordinates=1
+    )
     client.changeDynamics(number, -1, lateralFriction=friction, restitution=0.0)
     return number
 
@@ -107,7 +109,7 @@ def rotor_radius_m(airframe: Airframe) -> float:
     """As large as neighbours leave room for."""
     hubs = [rotor.position_flu_m for rotor in airframe.rotors]
     apart_m = min(
-        float(np.sqrt((a[0] - b[0]) ** 2 + (a[1] - b[1]) ** 2))
+        float(np.sqrt((a[0] - b[0]) * (a[0] - b[0]) + (a[1] - b[1]) * (a[1] - b[1])))
         for index, a in enumerate(hubs)
         for b in hubs[:index]
     )
@@ -145,7 +147,7 @@ def _upright_to(axis: Vector) -> tuple[float, float, float, float]:
     return (-y / norm, x / norm, 0.0, 0.5 * norm)
 
 
-def _add_tiles(client: Client, rgb: Vector, shade: int) -> None:
+def _tiles(client: Client, rgb: Vector, shade: int) -> int:
     corners: list[Vector] = []
     indices: list[int] = []
     for row in range(-_TILES, _TILES):
@@ -163,8 +165,7 @@ def _add_tiles(client: Client, rgb: Vector, shade: int) -> None:
             indices += [first + index for index in _FACES]
     light = 0.92 if shade else 1.0
     tint = (rgb[0] * light, rgb[1] * light, rgb[2] * light)
-    looks = _visual_mesh(client, corners, indices, tint)
-    client.createMultiBody(0.0, -1, looks)
+    return _visual_mesh(client, corners, indices, tint)
 
 
 def _visual_mesh(client: Client, corners: list[Vector], indices: list[int], rgb: Vector) -> int:
