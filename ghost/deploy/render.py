@@ -129,7 +129,7 @@ def _chase_camera(flight: _Flight, look: Look) -> Chaser:
     except ImportError as error:
         raise ConfigError(
             f"pictures are taken by pybullet, which can't be loaded: {error}; "
-            f"pip install '{EXTRAS['pybullet']}' brings it"
+            f"{EXTRAS['pybullet']} brings it"
         ) from None
     return ChaseCamera(
         flight.airframe, flight.scene, width_px=look.width_px, height_px=look.height_px
@@ -167,6 +167,6 @@ def _ffmpeg() -> str:
     except ImportError:
         raise ConfigError(
             "a film needs ffmpeg, which is not installed; "
-            f"pip install '{EXTRAS['pybullet']}' brings one, or give a --out ending in .png"
+            f"{EXTRAS['pybullet']} brings one, or give a --out ending in .png"
         ) from None
     return str(imageio_ffmpeg.get_ffmpeg_exe())

@@ -49,9 +49,12 @@ class Way:
             return None
         along_m = np.array([self.along_m(at_ns), *self._along_m[first + 1 : last]])
         entries_m = along_m[:, None] + _entries_m(places, points_enu_m[near], clearance_m)
-        chord, point = np.unravel_index(entries_m.argmin(), entries_m.shape)
-        entry_m = float(entries_m[chord, point])
-        return (entry_m, int(near[point])) if entry_m < math.inf else None
+        entry_m = float(entries_m.min())
+        if entry_m == math.inf:
+            return None
+        # Already too near to several points, it is too near to all of them at once.
+        tied = near[(entries_m == entry_m).any(axis=0)]
+        return entry_m, int(tied[_squares(points_enu_m[tied] - places[0]).argmin()])
 
     def _work_out(self, chord: int) -> None:
         for index in range(len(self._places), chord + 1):
@@ -72,7 +75,7 @@ def _entries_m(places_m: FloatArray, points_m: FloatArray, clearance_m: float) -
     when it starts inside and goes further in, infinite when it doesn't enter.
     """
     ways = places_m[1:] - places_m[:-1]
-    lengths_m = np.sqrt(ways[:, 0] * ways[:, 0] + ways[:, 1] * ways[:, 1] + ways[:, 2] * ways[:, 2])
+    lengths_m = np.sqrt(_squares(ways))
     directions = ways / np.maximum(lengths_m, _SHORTEST_M)[:, None]
     ahead_m = np.zeros((len(ways), len(points_m)))
     outside_m2 = np.full_like(ahead_m, -clearance_m * clearance_m)
@@ -84,3 +87,9 @@ def _entries_m(places_m: FloatArray, points_m: FloatArray, clearance_m: float) -
     entries_m = np.where(outside_m2 > 0.0, ahead_m - np.sqrt(np.maximum(depth_m2, 0.0)), 0.0)
     enters = (ahead_m > _NEARER_M) & (depth_m2 >= 0.0) & (entries_m <= lengths_m[:, None])
     return np.where(enters, entries_m, math.inf)
+
+
+def _squares(vectors: FloatArray) -> FloatArray:
+    """The square of each row's length."""
+    squares = vectors * vectors
+    return squares[:, 0] + squares[:, 1] + squares[:, 2]

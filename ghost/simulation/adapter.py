@@ -25,8 +25,8 @@ ENTRY_POINTS = "ghost.simulators"
 CONTACT = "contact"
 """The name under which contacts come among the sensors."""
 
-EXTRAS = {"pybullet": "ghost-drone[sim]"}
-"""What to install for a module that a simulator of ours needs."""
+EXTRAS = {"pybullet": "pip install 'ghost-drone[sim]' (in a checkout: pip install -e '.[sim]')"}
+"""How to get a module that a simulator of ours needs."""
 
 FloatArray = NDArray[np.float64]
 Vector = tuple[float, float, float]
@@ -206,5 +206,5 @@ def load_adapter(name: str) -> SimulatorAdapter:
     except ImportError as error:
         missing = (error.name or "").partition(".")[0]
         extra = EXTRAS.get(missing)
-        hint = f"; pip install '{extra}' brings it" if extra else ""
+        hint = f"; {extra} brings it" if extra else ""
         raise ConfigError(f"simulator {name} can't be loaded: {error}{hint}") from error

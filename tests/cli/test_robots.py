@@ -48,6 +48,8 @@ def test_list_tells_each_robot_and_how_it_can_be_flown(tmp_path: Path) -> None:
         "hexa            sim        A hexarotor of 3.6 kg for surveys",
         "pixhawk_bench   real       A Pixhawk on the bench, without a frame",
         "x500            sim+real   Holybro X500 V2, a quadrotor of 2 kg",
+        "x500_depth      sim        x500 with a depth camera and a colour camera",
+        "x500_lidar      sim        x500 with a 2-D lidar",
     ]
 
 
@@ -55,7 +57,7 @@ def test_a_robot_that_was_added_is_listed_and_a_broken_one_hides_none(desk: Path
     done = ghost_robots(desk, "list", "--robots", "robots")
     assert done.returncode == 0
     lines = done.stdout.splitlines()
-    assert len(lines) == 7
+    assert len(lines) == 9
     assert "mine            sim+real   My own" in lines
     assert "oops            broken     see `ghost robots check`" in lines
 

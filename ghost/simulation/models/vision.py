@@ -28,6 +28,7 @@ from ghost.simulation.models.sensors import Camera, Picture, Sensor, SensorModel
 FloatArray = NDArray[np.float64]
 
 _BEST_PER_M = 1000.0  # what a depth camera tells apart, a millimetre
+_NEAREST_M = 0.01  # no picture without a near plane
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -182,7 +183,7 @@ def _picture(sensor: Sensor, truth: Truth) -> Picture:
     model = sensor.model
     if truth.look is None:
         raise ConfigError(f"sensor {model.name} is a camera, and this simulator has no pictures")
-    near_m = 0.5 * getattr(model, "min_m", 0.1)
+    near_m = max(0.5 * getattr(model, "min_m", 0.1), _NEAREST_M)
     return truth.look(Camera(model.mount, model.lens, near_m, model.max_m))
 
 

@@ -12,11 +12,12 @@ FloatArray = NDArray[np.float64]
 
 _AHEAD_AND_UP = np.array([[1.0, 0.0, 0.0], [0.0, 0.0, 1.0]])
 _LIGHT = (0.4, -0.6, 1.0)
+_BEYOND = 1.01  # the renderer's empty space is at its far plane but for rounding, so that is farther
 _SKY_RGB = (196, 214, 232)
 
 
 def take_picture(client: Client, body: FloatArray, camera: Camera) -> Picture:
-    mount, lens, near_m, far_m = camera.mount, camera.lens, camera.near_m, camera.far_m
+    mount, lens, near_m, far_m = camera.mount, camera.lens, camera.near_m, camera.far_m * _BEYOND
     eye_enu_m, (ahead, up) = in_world(
         body, np.array(mount.position_flu_m), in_body(mount, _AHEAD_AND_UP)
     )
@@ -44,12 +45,14 @@ def take_picture(client: Client, body: FloatArray, camera: Camera) -> Picture:
 
 
 def _projection(lens: Lens, near_m: float, far_m: float) -> tuple[float, ...]:
-    """The edges of the image, half a pixel outside of its outermost middles, on the near plane."""
+    """The edges of the image on the near plane. The renderer looks along the lower left corner of
+    each pixel, where a lens has its middle.
+    """
     projection: tuple[float, ...] = pybullet.computeProjectionMatrix(
-        -(lens.cx_px + 0.5) * near_m / lens.fx_px,
-        (lens.width_px - 0.5 - lens.cx_px) * near_m / lens.fx_px,
-        -(lens.height_px - 0.5 - lens.cy_px) * near_m / lens.fy_px,
-        (lens.cy_px + 0.5) * near_m / lens.fy_px,
+        -lens.cx_px * near_m / lens.fx_px,
+        (lens.width_px - lens.cx_px) * near_m / lens.fx_px,
+        -(lens.height_px - 1.0 - lens.cy_px) * near_m / lens.fy_px,
+        (lens.cy_px + 1.0) * near_m / lens.fy_px,
         near_m,
         far_m,
     )
