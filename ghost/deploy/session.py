@@ -17,7 +17,7 @@ from ghost.events import EVENTS, Bus, Event, EventKind, Severity
 from ghost.hal import Action, Pose, Sample, SimulationBackend
 from ghost.hal.channels import GROUNDTRUTH_POSE, GROUNDTRUTH_STATE
 from ghost.mission import Mission, MissionRunner, Outcome, Result
-from ghost.perception import ObstacleFinder
+from ghost.perception import ObstacleFinder, obstacle_sensors
 from ghost.telemetry import Manifest, RunRecorder, describe_run, recover
 
 CYCLE_NS = 20_000_000
@@ -66,7 +66,10 @@ class SimulatedFlight:
         self._log_failed = False
         robot, scenario = order.robot, order.scenario
         self.backend: SimulationBackend = build_hal(robot, mode="sim", **_arguments(order))
-        order.mission.check(robot.envelope, scenario.start.position_enu_m or (0.0, 0.0, 0.0))
+        sees = None if robot.hal.sim else bool(obstacle_sensors(one.spec for one in robot.sensors))
+        order.mission.check(
+            robot.envelope, scenario.start.position_enu_m or (0.0, 0.0, 0.0), sees=sees
+        )
         try:
             self.backend.reset(scenario.spec, scenario.spec.seed)
             self.clock = self.backend.clock

@@ -24,6 +24,7 @@ from ghost.hal.commands import (
 from ghost.hal.envelope import SafetyEnvelope
 from ghost.hal.gate import EnvelopeGate
 from ghost.hal.message import FrozenMap, command, message
+from ghost.hal.obstacles import Obstacles, Sight
 from ghost.hal.optics import Lens, Mount, Ranging
 from ghost.hal.protocols import (
     ActuatorSink,
@@ -105,6 +106,7 @@ __all__ = [
     "MagnetometerSample",
     "MotorCommand",
     "Mount",
+    "Obstacles",
     "PointCloud",
     "Pose",
     "PositionCommand",
@@ -121,6 +123,7 @@ __all__ = [
     "SensorKind",
     "SensorProvider",
     "SensorSpec",
+    "Sight",
     "SimulationBackend",
     "TrajectoryCommand",
     "Transform",

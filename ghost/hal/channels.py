@@ -1,7 +1,7 @@
 """The HAL's messages, each on its typed channel."""
 
 from ghost.core.channels import Channel, ChannelName
-from ghost.hal import commands, samples, vehicle
+from ghost.hal import commands, obstacles, samples, vehicle
 
 IMU = Channel(ChannelName.IMU, samples.ImuSample)
 GPS = Channel(ChannelName.GPS, samples.GpsSample)
@@ -17,6 +17,7 @@ ROTOR_SPEED = Channel(ChannelName.ROTOR_SPEED, samples.RotorSpeedSample)
 CONTACT = Channel(ChannelName.CONTACT, samples.ContactSample)
 GROUNDTRUTH_POSE = Channel(ChannelName.GROUNDTRUTH_POSE, samples.Pose)
 GROUNDTRUTH_STATE = Channel(ChannelName.GROUNDTRUTH_STATE, samples.GroundTruth)
+OBSTACLES = Channel(ChannelName.OBSTACLES, obstacles.Obstacles)
 SCENE = Channel(ChannelName.SCENE, samples.Scene)
 TRANSFORMS = Channel(ChannelName.TRANSFORMS, samples.Transform)
 CMD_MOTOR = Channel(ChannelName.CMD_MOTOR, commands.MotorCommand)

@@ -154,7 +154,9 @@ class LaserScan:
 
 @message
 class PointCloud:
-    """What a 3-D lidar hit, in the sensor's axes; a beam that hit nothing leaves no point."""
+    """What a 3-D lidar hit, in the sensor's axes; a beam that hit nothing leaves no point, and one
+    that can't tell leaves a point of NaN.
+    """
 
     stamp_ns: int
     sequence: int

@@ -6,10 +6,10 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from ghost.hal import Obstacles
 from ghost.mission.clearance import Way
 from ghost.mission.pace import Pace
 from ghost.mission.surroundings import KEPT_NS, Surroundings
-from ghost.perception import Obstacles
 from ghost.planning import Trajectory, TrajectoryPoint, Vector
 from ghost.planning.vectors import dot, length, plus, times
 

@@ -26,13 +26,13 @@ from ghost.hal.channels import (
     CMD_ACTION,
     CMD_ACTION_ACK,
     CMD_TRAJECTORY,
+    OBSTACLES,
     STATUS,
     VEHICLE,
 )
 from ghost.mission.mission import Mission
 from ghost.mission.outcome import Outcome, Patience
 from ghost.mission.runner import MissionRunner
-from ghost.perception import OBSTACLES, Obstacles
 from ghost.telemetry import LogReader, Replay
 
 _INPUTS = (VEHICLE.name, STATUS.name, BATTERY.name, EVENTS.name, OBSTACLES.name)
@@ -55,7 +55,7 @@ def rerun_mission(
 ) -> Rerun:
     """Give a log's states to a fresh runner, which gets the log's answers to what it says."""
     path = log.path if isinstance(log, LogReader) else log
-    reader = LogReader(path, types=(Obstacles,))
+    reader = LogReader(path)
     answers = RecordedAnswers(reader)
     replay = Replay(reader, [name for name in _INPUTS if name in reader.channels])
     bus = Bus(replay.clock)

@@ -20,7 +20,7 @@ from ghost.hal import (
     VehicleState,
     VehicleStatus,
 )
-from ghost.hal.channels import BATTERY, STATUS, VEHICLE
+from ghost.hal.channels import BATTERY, OBSTACLES, STATUS, VEHICLE
 from ghost.mission.authority import Authority
 from ghost.mission.fly import Fly
 from ghost.mission.link import SOURCE, Link
@@ -38,7 +38,6 @@ from ghost.mission.phases import (
 )
 from ghost.mission.route import at_rest, timeout_ns_of
 from ghost.mission.steps import Land, OnTimeout, Return, Step, Takeoff, kind_of
-from ghost.perception import OBSTACLES
 from ghost.planning.vectors import ZERO, Vector
 
 _LONGEST_ENDING_NS = 300_000_000_000

@@ -2,7 +2,7 @@
 
 from collections import deque
 
-from ghost.perception import Obstacles, Sight
+from ghost.hal import Obstacles, Sight
 
 KEPT_NS = 1_000_000_000
 _SILENT_NS = 500_000_000

@@ -9,13 +9,12 @@ import numpy as np
 
 from ghost.core.errors import ConfigError
 from ghost.events import Bus
-from ghost.hal import Sample, SensorKind, SensorSpec, VehicleState
-from ghost.hal.channels import VEHICLE
+from ghost.hal import Obstacles, Sample, SensorKind, SensorSpec, Sight, VehicleState
+from ghost.hal.channels import OBSTACLES, VEHICLE
 from ghost.hal.message import Ranges
 from ghost.perception.eyes import eye_of
-from ghost.perception.obstacles import OBSTACLES, Obstacles
 from ghost.perception.placing import History, Posture, deviations, placed
-from ghost.perception.sight import Sight, judge
+from ghost.perception.sight import judge
 
 SOURCE = "perception"
 

@@ -1,31 +1,14 @@
 """Whether a sensor that measures distance can be believed, from its readings alone."""
 
-from enum import IntEnum
-
 import numpy as np
 
 from ghost.hal.message import Ranges
+from ghost.hal.obstacles import Sight
 from ghost.hal.optics import Ranging
 from ghost.hal.samples import Health
 
 FROZEN_AFTER = 3
 """Noise makes one repetition unlikely; as many in a row it makes impossible."""
-
-
-class Sight(IntEnum):
-    """OK: it sees something. OUT_OF_RANGE: it sees, and nothing is near. BLINDED: covered or
-    dazzled. FROZEN: the same picture over and over. OFFLINE: it says itself that it is not well.
-    """
-
-    OK = 1
-    OUT_OF_RANGE = 2
-    BLINDED = 3
-    FROZEN = 4
-    OFFLINE = 5
-
-    @property
-    def trusted(self) -> bool:
-        return self in (Sight.OK, Sight.OUT_OF_RANGE)
 
 
 def judge(readings_m: Ranges, ranging: Ranging, *, health: Health, repeats: int) -> Sight:

@@ -13,7 +13,7 @@ from mcap.stream_reader import StreamReader
 from ghost.core.channels import Channel
 from ghost.core.errors import LogError, MessageError
 from ghost.events import Event
-from ghost.hal import commands, samples, vehicle
+from ghost.hal import commands, obstacles, samples, vehicle
 from ghost.telemetry.codec import codec_for, protobuf_class_of
 from ghost.telemetry.log import DERIVED_KEY, TYPE_KEY
 
@@ -43,6 +43,7 @@ MESSAGE_TYPES: tuple[type, ...] = (
     samples.Transform,
     samples.CameraCalibration,
     samples.Scene,
+    obstacles.Obstacles,
     vehicle.VehicleState,
     vehicle.VehicleStatus,
     vehicle.ControlState,

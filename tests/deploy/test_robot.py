@@ -162,8 +162,8 @@ def test_a_robot_may_have_neither_hal(tmp_path: Path) -> None:
             "gsp",
             (
                 "sensors.gps.kind is 'gsp'; expected imu or gps or magnetometer or barometer or "
-                "rangefinder or battery or rotor_speed or laser_scan or point_cloud or depth_camera "
-                "or rgb_camera"
+                "rangefinder or battery or rotor_speed or laser_scan or point_cloud or "
+                "depth_camera or rgb_camera"
             ),
         ),
         (

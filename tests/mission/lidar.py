@@ -7,9 +7,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ghost.events import Bus
-from ghost.hal import VehicleState
-from ghost.hal.channels import VEHICLE
-from ghost.perception import OBSTACLES, Obstacles, Sight
+from ghost.hal import Obstacles, Sight, VehicleState
+from ghost.hal.channels import OBSTACLES, VEHICLE
 
 PERIOD_NS = 100_000_000
 NOTHING = np.empty((0, 3))

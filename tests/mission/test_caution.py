@@ -9,12 +9,10 @@ import numpy as np
 import pytest
 
 from ghost.core.errors import ConfigError
-from ghost.deploy import Order, SimulatedFlight, load_robot, load_scenario
 from ghost.events import EVENTS, Event, EventKind, Severity
-from ghost.hal import Action, SafetyEnvelope, TrajectoryCommand
+from ghost.hal import Action, SafetyEnvelope, Sight, TrajectoryCommand
 from ghost.hal.channels import CMD_ACTION, CMD_TRAJECTORY
 from ghost.mission import Result, load_mission, rerun_mission
-from ghost.perception import Sight
 from ghost.telemetry import LogReader, RunRecorder, describe_run
 from tests.mission.lidar import NOTHING, Lidar, Things, off_wall_m, wall
 from tests.mission.rig import ENVELOPE, Rig
@@ -257,6 +255,25 @@ def test_a_step_that_does_not_ask_flies_blind() -> None:
     assert EventKind.WAYPOINT_REACHED in rig.kinds()
 
 
+@pytest.mark.parametrize("value", ["0.2", "101", ".nan", "true", "near", "[3]"])
+@pytest.mark.parametrize("step", ["goto", "survey"])
+def test_a_distance_that_makes_no_sense_is_refused(step: str, value: str) -> None:
+    way = "position_enu_m: [9, 0, 5]"
+    if step == "survey":
+        way = "rectangle: [[0, 0], [9, 9]], spacing_m: 3, altitude_m: 5"
+    asked = f"{step}: {{{way}, stop_before_obstacle_m: {value}}}"
+    with pytest.raises(ConfigError, match=rf"steps\[1\]\.{step}\.stop_before_obstacle_m is "):
+        load_mission(f"name: x\nsteps: [takeoff: {{altitude_m: 5}}, {asked}, land: {{}}]")
+
+
+def test_other_steps_have_no_such_key() -> None:
+    with pytest.raises(ConfigError, match=r"unknown key steps\[1\]\.hold\.stop_before_obstacle_m"):
+        load_mission(
+            "name: x\nsteps: [takeoff: {altitude_m: 5}, "
+            "hold: {seconds: 1, stop_before_obstacle_m: 3}, land: {}]"
+        )
+
+
 def test_a_vehicle_that_sees_nothing_is_refused() -> None:
     mission = load_mission(FLY % CAUTIOUS)
     complaint = r"step 1 \(goto\): stop_before_obstacle_m needs a depth camera or a lidar"
@@ -308,29 +325,6 @@ def test_a_log_repeats_a_cautious_mission(tmp_path: Path, sight: Sight | None) -
         said = [record.message for record in LogReader(tmp_path / "run").messages([channel.name])]
         assert list(again) == said
     assert len(rerun.commands) > 400
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize("scenario", ["calm", "gusty"])
-def test_a_simulated_vehicle_at_5_mps_stops_as_well(tmp_path: Path, scenario: str) -> None:
-    flight = SimulatedFlight(
-        Order(
-            load_robot("x500"),
-            load_mission(FLY % CAUTIOUS),
-            load_scenario(scenario, 1),
-            tmp_path / "run",
-        )
-    )
-    Lidar(flight.bus, wall())
-    nearest_m = [math.inf]
-
-    def watch(flown: SimulatedFlight) -> None:
-        state = flown.statistics.state
-        if state is not None and state.position_enu_m[2] > 3.0:
-            nearest_m.append(off_wall_m(state.position_enu_m))
-
-    assert flight.run(watch).succeeded
-    assert 2.8 < min(nearest_m) < 3.4
 
 
 def test_the_sight_it_needs_is_as_documented() -> None:

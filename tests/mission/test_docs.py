@@ -13,7 +13,7 @@ from ghost.mission.steps import Defaults
 PAGE = (Path(__file__).parents[2] / "docs" / "missions.md").read_text(encoding="utf-8")
 KEYS = "name frame defaults steps altitude_m position_enu_m waypoints yaw stop seconds polygon"
 KEYS += " rectangle spacing_m heading_deg timeout_s on_timeout until battery_below"
-KEYS += " altitude_above_m elapsed_s event"
+KEYS += " altitude_above_m elapsed_s event stop_before_obstacle_m"
 
 
 def test_the_example_can_be_flown() -> None:

@@ -11,13 +11,14 @@ from ghost.hal import (
     EstimateHealth,
     Lens,
     Mount,
+    Obstacles,
     Ranging,
     SensorKind,
     SensorSpec,
     VehicleState,
 )
-from ghost.hal.channels import VEHICLE
-from ghost.perception import OBSTACLES, ObstacleFinder, Obstacles
+from ghost.hal.channels import OBSTACLES, VEHICLE
+from ghost.perception import ObstacleFinder
 
 MS = 1_000_000
 RANGING = Ranging(min_m=0.2, max_m=12.0)

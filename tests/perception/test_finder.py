@@ -15,12 +15,14 @@ from ghost.hal import (
     EstimateHealth,
     LaserScan,
     Mount,
+    Obstacles,
     PointCloud,
     Ranging,
     SensorKind,
     SensorSpec,
+    Sight,
 )
-from ghost.perception import Obstacles, Sight, obstacle_sensors
+from ghost.perception import obstacle_sensors
 from ghost.telemetry.codec import codec_for
 from tests.perception.rig import LENS, MS, Rig, camera, cloud, lidar
 

@@ -5,8 +5,7 @@ import math
 import numpy as np
 import pytest
 
-from ghost.hal import DepthImage, Health, LaserScan, PointCloud
-from ghost.perception import Sight
+from ghost.hal import DepthImage, Health, LaserScan, PointCloud, Sight
 from ghost.perception.sight import judge
 from tests.perception.rig import LENS, RANGING, Rig, camera, cloud, lidar
 

@@ -29,6 +29,8 @@ FloatArray = NDArray[np.float64]
 
 _BEST_PER_M = 1000.0  # what a depth camera tells apart, a millimetre
 _NEAREST_M = 0.01  # no picture without a near plane
+_NEAREST_RGB_M = 0.05
+_MOST_BEAMS = 1_000_000
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -50,7 +52,7 @@ class LaserScanModel(SensorModel):
 
     @property
     def spec(self) -> SensorSpec:
-        return _spec(self, Ranging(self.min_m, self.max_m, self.noise_m))
+        return _spec(self, _ranging(self))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -73,10 +75,15 @@ class PointCloudModel(SensorModel):
         SensorModel.__post_init__(self)
         _refuse_counts(self, "columns", "rows")
         _refuse_spans(self, "span_deg", "height_deg")
+        if self.columns * self.rows > _MOST_BEAMS:
+            raise ConfigError(
+                f"sensor {self.name}: columns times rows is {self.columns * self.rows}; expected "
+                f"{_MOST_BEAMS} or fewer"
+            )
 
     @property
     def spec(self) -> SensorSpec:
-        return _spec(self, Ranging(self.min_m, self.max_m, self.noise_m))
+        return _spec(self, _ranging(self))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -102,8 +109,7 @@ class DepthCameraModel(SensorModel):
 
     @property
     def spec(self) -> SensorSpec:
-        ranging = Ranging(self.min_m, self.max_m, self.noise_m, self.noise_per_m2)
-        return _spec(self, ranging, self.lens)
+        return _spec(self, _ranging(self, self.noise_per_m2), self.lens)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -120,6 +126,13 @@ class RgbCameraModel(SensorModel):
     cy_px: float | None = None
     noise_levels: float = 1.0
     max_m: float = 200.0
+
+    def __post_init__(self) -> None:
+        SensorModel.__post_init__(self)
+        if self.max_m <= _NEAREST_RGB_M:
+            raise ConfigError(
+                f"sensor {self.name}: max_m is {self.max_m}; expected above {_NEAREST_RGB_M}"
+            )
 
     @property
     def lens(self) -> Lens:
@@ -157,7 +170,7 @@ class Lidar(Sensor):
     def measure(self, truth: Truth, stamp_ns: int) -> PointCloud:
         ranges = truth.cast_m(self._origin, self._directions, self.model.max_m)
         ranges = _with_noise(self, ranges)
-        hit = np.isfinite(ranges)
+        hit = ~np.isinf(ranges)  # a beam that can't tell is no open field
         points = (self._own[hit] * ranges[hit, None]).astype(np.float32)
         return PointCloud(stamp_ns, self.sequence, points, self.model.name, self.health)
 
@@ -183,7 +196,9 @@ def _picture(sensor: Sensor, truth: Truth) -> Picture:
     model = sensor.model
     if truth.look is None:
         raise ConfigError(f"sensor {model.name} is a camera, and this simulator has no pictures")
-    near_m = max(0.5 * getattr(model, "min_m", 0.1), _NEAREST_M)
+    near_m = _NEAREST_RGB_M
+    if model.kind is SensorKind.DEPTH_CAMERA:
+        near_m = min(max(0.5 * model.min_m, _NEAREST_M), 0.5 * model.max_m)
     return truth.look(Camera(model.mount, model.lens, near_m, model.max_m))
 
 
@@ -206,17 +221,23 @@ def _spec(
     ranging: Ranging | None,
     lens: Lens | None = None,
 ) -> SensorSpec:
+    return SensorSpec(
+        model.name,
+        model.kind,
+        model.period_ns,
+        model.latency_ns,
+        model.name,
+        model.mount,
+        ranging,
+        lens,
+    )
+
+
+def _ranging(
+    model: LaserScanModel | PointCloudModel | DepthCameraModel, noise_per_m2: float = 0.0
+) -> Ranging:
     try:
-        return SensorSpec(
-            model.name,
-            model.kind,
-            model.period_ns,
-            model.latency_ns,
-            model.name,
-            model.mount,
-            ranging,
-            lens,
-        )
+        return Ranging(model.min_m, model.max_m, model.noise_m, noise_per_m2)
     except ConfigError as error:
         raise ConfigError(f"sensor {model.name}: {error}") from None
 

@@ -12,7 +12,7 @@ FloatArray = NDArray[np.float64]
 
 _AHEAD_AND_UP = np.array([[1.0, 0.0, 0.0], [0.0, 0.0, 1.0]])
 _LIGHT = (0.4, -0.6, 1.0)
-_BEYOND = 1.01  # the renderer's empty space is at its far plane but for rounding, so that is farther
+_BEYOND = 1.01  # empty space is at the renderer's far plane but for rounding, so that is farther
 _SKY_RGB = (196, 214, 232)
 
 
@@ -38,7 +38,7 @@ def take_picture(client: Client, body: FloatArray, camera: Camera) -> Picture:
     rgb = np.ascontiguousarray(np.reshape(rgba, (lens.height_px, lens.width_px, 4))[:, :, :3])
     depth = np.reshape(buffer, (lens.height_px, lens.width_px)).astype(np.float64)
     away_m = far_m * near_m / (far_m - (far_m - near_m) * depth)
-    beyond = depth >= 1.0
+    beyond = away_m > camera.far_m
     away_m[beyond] = np.inf
     rgb[beyond] = _SKY_RGB
     return Picture(rgb.astype(np.uint8), away_m.astype(np.float32))

@@ -17,27 +17,34 @@ _BODY_B, _PLACE, _NORMAL, _APART_M, _FORCE_N = 2, 5, 7, 8, 9
 
 class Contacts:
     """Of one vehicle. A thing is touched anew when it was left alone for a while: what bounces or
-    scrapes along is one collision.
+    scrapes along is one collision. velocities are those of whatever moves, by its body.
     """
 
-    def __init__(self, body: int, names: dict[int, str], landable: set[int]) -> None:
-        self._body = body
+    def __init__(
+        self,
+        body: int,
+        names: dict[int, str],
+        landable: set[int],
+        velocities_enu_mps: dict[int, FloatArray],
+    ) -> None:
+        self._own = velocities_enu_mps[body]
+        self._velocities = velocities_enu_mps
         self._names = names
         self._landable = landable
         self._touched_ns: dict[int, int] = {}
         self._waiting: list[ContactSample] = []
         self._sequence = 0
 
-    def note(self, points: tuple[Any, ...], now_ns: int, velocity_enu_mps: FloatArray) -> None:
-        """Of one step; velocity is of the vehicle, before it was stopped. Of several things that
-        are run into at once the one that is hit hardest is told.
+    def note(self, points: tuple[Any, ...], now_ns: int) -> None:
+        """Of one step, while velocities are still those from before it. Of several things that are
+        run into at once the one that is hit hardest is told.
         """
         hardest: tuple[float, int, Any] | None = None
-        vx, vy, vz = velocity_enu_mps.tolist()
         for point in points:
             if point[_FORCE_N] <= 0.0 and point[_APART_M] > 0.0:
                 continue
             other, (nx, ny, nz) = point[_BODY_B], point[_NORMAL]
+            vx, vy, vz = (self._own - self._velocities.get(other, 0.0)).tolist()
             speed_mps = max(-(vx * nx + vy * ny + vz * nz), 0.0)
             was_ns = self._touched_ns.get(other)
             self._touched_ns[other] = now_ns

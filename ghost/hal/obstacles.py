@@ -1,8 +1,24 @@
-"""What stands around the vehicle, as one sensor saw it."""
+"""What stands around the vehicle, as one sensor saw it, and whether that sensor can be believed."""
 
-from ghost.core.channels import Channel, ChannelName
+from enum import IntEnum
+
 from ghost.hal.message import Points, Vector, message
-from ghost.perception.sight import Sight
+
+
+class Sight(IntEnum):
+    """OK: it sees something. OUT_OF_RANGE: it sees, and nothing is near. BLINDED: covered or
+    dazzled. FROZEN: the same picture over and over. OFFLINE: it says itself that it is not well.
+    """
+
+    OK = 1
+    OUT_OF_RANGE = 2
+    BLINDED = 3
+    FROZEN = 4
+    OFFLINE = 5
+
+    @property
+    def trusted(self) -> bool:
+        return self in (Sight.OK, Sight.OUT_OF_RANGE)
 
 
 @message
@@ -19,6 +35,3 @@ class Obstacles:
     sight: Sight
     points_enu_m: Points
     std_m: Vector
-
-
-OBSTACLES = Channel(ChannelName.OBSTACLES, Obstacles)
