@@ -37,6 +37,18 @@ class LogError(GhostError):
     """A flight log cannot be read or written as asked."""
 
 
+class LinkError(GhostError):
+    """A link to a flight controller can't be opened or used as asked."""
+
+
+class StalledError(GhostError):
+    """What was waited for did not come in time; the text names it."""
+
+
+class RefusedError(GhostError):
+    """A flight controller answered, and the answer is no."""
+
+
 def shown(value: object) -> str:
     """The start of a value's repr, for an error text; a repr may fail, as 10**5000's does."""
     try:

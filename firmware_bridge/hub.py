@@ -1,0 +1,222 @@
+"""Everything that goes on over all links, in one thread and one call: spin().
+
+Messages are handled where they are read, at once, and nothing is sent but by whoever calls. So a
+program that hangs falls silent: nothing here keeps a dead controller looking alive.
+"""
+
+import select
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+from firmware_bridge.endpoint import Endpoint
+from firmware_bridge.frame import Frame
+from firmware_bridge.link import Link
+from firmware_bridge.messages import Message, decode, encode, id_of, known_name
+from firmware_bridge.signing import Signer
+from ghost.core.errors import StalledError
+
+UPKEEP_NS = 50_000_000
+
+Handler = Callable[["Received"], None]
+Cancel = Callable[[], None]
+
+
+@dataclass(frozen=True, slots=True)
+class Received:
+    """A message, from whom, over which link, and when it was read, in run time."""
+
+    message: Message
+    frame: Frame
+    link: Link
+    at_ns: int
+
+
+@dataclass(slots=True)
+class _Timer:
+    due_ns: int
+    period_ns: int
+    call: Callable[[int], None]
+    is_cancelled: bool = False
+
+
+class Hub:
+    """Speaks as one system and component over any number of links."""
+
+    def __init__(
+        self,
+        now_ns: Callable[[], int],
+        *,
+        system: int,
+        component: int,
+        on_news: Callable[[Link, bool, str], None] = lambda *_: None,
+    ) -> None:
+        self.now_ns = now_ns
+        self.system, self.component = system, component
+        self.links: list[Link] = []
+        self._on_news = on_news
+        self._handlers: dict[int, tuple[Handler, ...]] = {}
+        self._frame_handlers: tuple[Callable[[Frame, Link, int], None], ...] = ()
+        self._timers: list[_Timer] = []
+        self._upkeep_ns = 0
+
+    def add(self, endpoint: Endpoint, *, signer: Signer | None = None) -> Link:
+        link = Link(endpoint, on_news=self._on_news, signer=signer)
+        self.links.append(link)
+        link.maintain(self.now_ns())
+        return link
+
+    def remove(self, link: Link) -> None:
+        link.close()
+        self.links = [kept for kept in self.links if kept is not link]
+
+    def on(self, name: str, handler: Handler) -> Cancel:
+        """Call handler with each message of that name, from anybody. Only what somebody listens to
+        is decoded.
+        """
+        number = id_of(name)
+        self._handlers[number] = (*self._handlers.get(number, ()), handler)
+
+        def cancel() -> None:
+            kept = tuple(one for one in self._handlers[number] if one is not handler)
+            self._handlers[number] = kept
+
+        return cancel
+
+    def on_frame(self, handler: Callable[[Frame, Link, int], None]) -> Cancel:
+        """Call handler with each frame as it is, decoded by nobody."""
+        self._frame_handlers = (*self._frame_handlers, handler)
+
+        def cancel() -> None:
+            self._frame_handlers = tuple(one for one in self._frame_handlers if one is not handler)
+
+        return cancel
+
+    def every(self, period_ns: int, call: Callable[[int], None]) -> Cancel:
+        """Call with the time, now and then each period, while spinning; what was missed is left
+        out.
+        """
+        timer = _Timer(self.now_ns(), period_ns, call)
+        self._timers.append(timer)
+
+        def cancel() -> None:
+            timer.is_cancelled = True
+
+        return cancel
+
+    def send(self, message: Message, link: Link | None = None) -> None:
+        """Over one link, or over all that are up."""
+        now_ns = self.now_ns()
+        for one in (link,) if link is not None else self.links:
+            if not one.is_up:
+                one.counts.unsent += 1
+                continue
+            raw = encode(
+                message,
+                system=self.system,
+                component=self.component,
+                sequence=one.next_sequence(),
+                signed=one.signer is not None,
+            )
+            one.send(raw if one.signer is None else one.signer.sign(raw), now_ns)
+
+    def spin(self, until_ns: int) -> None:
+        """Let messages and timers happen until then; at least once, even if that is past."""
+        while True:
+            now_ns = self.now_ns()
+            self._upkeep(now_ns)
+            wake_ns = min(self._run_timers(now_ns), until_ns, self._upkeep_ns)
+            self._wait((wake_ns - self.now_ns()) / 1e9)
+            if self.now_ns() >= until_ns:
+                return
+
+    def wait_for(
+        self,
+        name: str,
+        fits: Callable[[Received], bool],
+        *,
+        within_ns: int,
+        what: str,
+    ) -> Received:
+        """The first message of that name that fits; StalledError naming what was waited for."""
+        found: list[Received] = []
+
+        def take(received: Received) -> None:
+            if not found and fits(received):
+                found.append(received)
+
+        cancel = self.on(name, take)
+        try:
+            self.spin_until(lambda: bool(found), within_ns=within_ns, what=what)
+        finally:
+            cancel()
+        return found[0]
+
+    def spin_until(self, is_done: Callable[[], bool], *, within_ns: int, what: str) -> None:
+        end_ns = self.now_ns() + within_ns
+        while not is_done():
+            now_ns = self.now_ns()
+            if now_ns >= end_ns:
+                raise StalledError(f"{what}: nothing in {within_ns / 1e9:g} s{self._troubles()}")
+            self.spin(min(now_ns + 5_000_000, end_ns))
+
+    def close(self) -> None:
+        for link in self.links:
+            link.close()
+
+    def _troubles(self) -> str:
+        told = [f"{link.endpoint} is down: {link.problem}" for link in self.links if not link.is_up]
+        return f" ({'; '.join(told)})" if told else ""
+
+    def _upkeep(self, now_ns: int) -> None:
+        if now_ns < self._upkeep_ns:
+            return
+        self._upkeep_ns = now_ns + UPKEEP_NS
+        for link in self.links:
+            link.maintain(now_ns)
+            if link.has_waiting:
+                link.flush(now_ns)
+
+    def _run_timers(self, now_ns: int) -> int:
+        """Run what is due; when the next one is."""
+        self._timers = [timer for timer in self._timers if not timer.is_cancelled]
+        for timer in self._timers:
+            if now_ns >= timer.due_ns and not timer.is_cancelled:
+                missed = (now_ns - timer.due_ns) // timer.period_ns
+                timer.due_ns += (missed + 1) * timer.period_ns
+                timer.call(now_ns)
+        return min((timer.due_ns for timer in self._timers), default=now_ns + UPKEEP_NS)
+
+    def _wait(self, seconds: float) -> None:
+        # select, not epoll: its time-out is exact to the microsecond.
+        by_number = {number: link for link in self.links for number in link.numbers}
+        writing = [
+            number for link in self.links if link.has_waiting for number in link.numbers[-1:]
+        ]
+        readable, writable, _ = select.select(list(by_number), writing, [], max(seconds, 0.0))
+        now_ns = self.now_ns()
+        for number in writable:
+            by_number[number].flush(now_ns)
+        for link in dict.fromkeys(by_number[number] for number in readable):
+            for frame in link.receive(now_ns):
+                self._deliver(frame, link, now_ns)
+
+    def _deliver(self, frame: Frame, link: Link, now_ns: int) -> None:
+        for relay in self._frame_handlers:
+            relay(frame, link, now_ns)
+        handlers = self._handlers.get(frame.message_id)
+        if not handlers:
+            return
+        message = decode(frame)
+        received = Received(message, frame, link, now_ns)
+        for handler in handlers:
+            handler(received)
+
+
+def named(received: Received) -> str:
+    return known_name(received.frame.message_id)
+
+
+def text_of(field: Any) -> str:
+    """A text field of a message, which is bytes that may be in no encoding at all."""
+    return bytes(field).split(b"\0")[0].decode("utf-8", "replace")

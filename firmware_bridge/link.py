@@ -1,0 +1,191 @@
+"""One link: a transport that is opened again when it fails, and frames with their statistics."""
+
+from collections import deque
+from collections.abc import Callable
+from dataclasses import dataclass, field
+
+from firmware_bridge.endpoint import Endpoint, Scheme
+from firmware_bridge.frame import Frame, Framer, FramerCounts
+from firmware_bridge.signing import Signer
+from firmware_bridge.transport import Transport, open_transport
+
+FIRST_RETRY_NS = 100_000_000
+LONGEST_RETRY_NS = 2_000_000_000
+SILENCE_NS = 5_000_000_000
+"""A serial port that says nothing for so long is opened anew: some adapters need that."""
+CONNECT_NS = 3_000_000_000
+MOST_WAITING_BYTES = 65_536
+
+News = Callable[["Link", bool, str], None]
+"""Told when a link comes up or goes down, and why."""
+
+
+@dataclass(slots=True)
+class LinkCounts:
+    """Since the link was made. lost is what the sequence numbers say never arrived."""
+
+    received_bytes: int = 0
+    sent_bytes: int = 0
+    sent: int = 0
+    unsent: int = 0
+    """Frames that the transport had no room for."""
+    lost: int = 0
+    refused: int = 0
+    """Frames with no signature, or a wrong one, where one is asked for."""
+    opened: int = 0
+    framer: FramerCounts = field(default_factory=FramerCounts)
+
+
+class Link:
+    """Nothing here waits, and nothing raises for what the other side does."""
+
+    def __init__(self, endpoint: Endpoint, *, on_news: News, signer: Signer | None = None) -> None:
+        self.endpoint = endpoint
+        self.signer = signer
+        self.counts = LinkCounts()
+        self.is_up = False
+        self.problem = "not opened yet"
+        self.heard_ns: int | None = None
+        self._on_news = on_news
+        self._transport: Transport | None = None
+        self._framer = Framer()
+        self._framer.counts = self.counts.framer
+        self._sequences: dict[tuple[int, int], int] = {}
+        self._waiting: deque[bytes] = deque()
+        self._waiting_bytes = 0
+        self._retry_ns = 0
+        self._backoff_ns = FIRST_RETRY_NS
+        self._opened_ns = 0
+        self._sent_sequence = 0
+
+    @property
+    def numbers(self) -> tuple[int, ...]:
+        return self._transport.numbers if self._transport is not None else ()
+
+    @property
+    def has_waiting(self) -> bool:
+        return bool(self._waiting)
+
+    def maintain(self, now_ns: int) -> None:
+        """Open what is closed and due, give up on what doesn't come about or says nothing."""
+        transport = self._transport
+        if transport is None:
+            if now_ns >= self._retry_ns:
+                self._open(now_ns)
+        elif not transport.is_ready:
+            self.receive(now_ns)  # which is when it notices that a connection was made
+            if self.endpoint.scheme is Scheme.TCP_OUT and now_ns - self._opened_ns > CONNECT_NS:
+                self._fail(now_ns, f"no answer in {CONNECT_NS / 1e9:g} s")
+            elif self.is_up:
+                self._turn(up=False, why="the other side hung up")
+        elif not self.is_up:
+            self._turn(up=True, why="")
+        elif self.endpoint.scheme is Scheme.SERIAL:
+            last_ns = max(self._opened_ns, self.heard_ns or 0)
+            if now_ns - last_ns > SILENCE_NS:
+                self._fail(now_ns, f"silent for {SILENCE_NS / 1e9:g} s")
+
+    def receive(self, now_ns: int) -> list[Frame]:
+        """What has arrived by now, refused frames left out."""
+        if self._transport is None:
+            return []
+        try:
+            data = self._transport.read()
+        except OSError as error:
+            self._fail(now_ns, error.strerror or str(error))
+            return []
+        if not data:
+            return []
+        self.heard_ns = now_ns
+        self.counts.received_bytes += len(data)
+        return [frame for frame in self._framer.feed(data) if self._admits(frame)]
+
+    def send(self, raw: bytes, now_ns: int) -> None:
+        """Now, or as soon as there is room; what finds no room at all is counted."""
+        if self._transport is None or not self.is_up:
+            self.counts.unsent += 1
+            return
+        if self._waiting_bytes + len(raw) > MOST_WAITING_BYTES:
+            self.counts.unsent += 1
+            return
+        self._waiting.append(raw)
+        self._waiting_bytes += len(raw)
+        self.counts.sent += 1
+        self.flush(now_ns)
+
+    def next_sequence(self) -> int:
+        sequence, self._sent_sequence = self._sent_sequence, (self._sent_sequence + 1) & 0xFF
+        return sequence
+
+    def flush(self, now_ns: int) -> None:
+        while self._waiting and self._transport is not None:
+            data = self._waiting[0]
+            try:
+                taken = self._transport.write(data)
+            except OSError as error:
+                self._fail(now_ns, error.strerror or str(error))
+                return
+            self.counts.sent_bytes += taken
+            self._waiting_bytes -= taken
+            if taken < len(data):
+                if taken or self._is_stream:
+                    self._waiting[0] = data[taken:]
+                    return
+                self._waiting_bytes -= len(data)  # a datagram goes whole, or not at all
+                self.counts.unsent += 1
+            self._waiting.popleft()
+
+    def close(self) -> None:
+        if self._transport is not None:
+            self._transport.close()
+            self._transport = None
+        self.is_up = False
+
+    @property
+    def _is_stream(self) -> bool:
+        return self.endpoint.scheme not in (Scheme.UDP_IN, Scheme.UDP_OUT)
+
+    def _admits(self, frame: Frame) -> bool:
+        if self.signer is not None and not self.signer.accepts(frame):
+            self.counts.refused += 1
+            return False
+        source = (frame.system, frame.component)
+        before = self._sequences.get(source)
+        self._sequences[source] = frame.sequence
+        if before is not None:
+            gap = (frame.sequence - before - 1) & 0xFF
+            if gap < 128:  # more is an old frame that came late, or a restart
+                self.counts.lost += gap
+        return True
+
+    def _open(self, now_ns: int) -> None:
+        try:
+            self._transport = open_transport(self.endpoint)
+        except (OSError, ValueError) as error:
+            self._fail(now_ns, getattr(error, "strerror", None) or str(error))
+            return
+        self.counts.opened += 1
+        self._opened_ns = now_ns
+        self._framer = Framer()
+        self._framer.counts = self.counts.framer
+        if self._transport.is_ready:
+            self._turn(up=True, why="")
+
+    def _fail(self, now_ns: int, why: str) -> None:
+        if self._transport is not None:
+            self._transport.close()
+            self._transport = None
+        self._waiting.clear()
+        self._waiting_bytes = 0
+        self._retry_ns = now_ns + self._backoff_ns
+        self._backoff_ns = min(2 * self._backoff_ns, LONGEST_RETRY_NS)
+        was_up, self.problem = self.is_up, why
+        if was_up:
+            self._turn(up=False, why=why)
+
+    def _turn(self, *, up: bool, why: str) -> None:
+        self.is_up = up
+        self.problem = why
+        if up:
+            self._backoff_ns = FIRST_RETRY_NS
+        self._on_news(self, up, why)

@@ -1,0 +1,87 @@
+"""pymavlink's message classes, and the way from them to frames and back.
+
+This is the one door to the dialect: nothing of pymavlink's own state leaks through it.
+"""
+
+from typing import Any
+
+from pymavlink.dialects.v20 import common as dialect
+
+from firmware_bridge.frame import MAGIC_V2, SIGNED_FLAG, Frame, checksum
+
+__all__ = ["Message", "decode", "dialect", "encode", "id_of", "known_name"]
+
+Message = Any
+"""A message of the dialect. Its classes are made by a generator and have no useful types."""
+
+_KINDS: dict[int, Any] = dialect.mavlink_map
+_IDS: dict[str, int] = {kind.msgname: number for number, kind in _KINDS.items()}
+
+
+class _Packer:
+    """What a message's pack() asks of its sender: nothing that we use but the payload."""
+
+    class signing:  # noqa: N801 - the name that pymavlink reads
+        sign_outgoing = False
+
+    seq = srcSystem = srcComponent = 0  # noqa: N815 - the names that pymavlink reads
+
+
+_PACKER = _Packer()
+
+
+def id_of(name: str) -> int:
+    if name not in _IDS:
+        raise KeyError(f"no MAVLink message named {name}")
+    return _IDS[name]
+
+
+def known_name(message_id: int) -> str:
+    kind = _KINDS.get(message_id)
+    return kind.msgname if kind is not None else f"message {message_id}"
+
+
+def decode(frame: Frame) -> Message | None:
+    """The message in a frame; None where the dialect doesn't know it. Payloads may be cut short
+    (MAVLink 2 drops trailing zeros) or be longer than this dialect knows (extensions).
+    """
+    kind = _KINDS.get(frame.message_id)
+    if kind is None:
+        return None
+    size = kind.unpacker.size
+    payload = frame.payload
+    values = kind.unpacker.unpack(payload[:size].ljust(size, b"\0"))
+    if len(values) == len(kind.orders):
+        fields = [values[place] for place in kind.orders]
+    else:
+        fields = _with_arrays(values, kind)
+    return kind(*[_text(field) if type(field) is bytes else field for field in fields])
+
+
+def encode(
+    message: Message, *, system: int, component: int, sequence: int, signed: bool = False
+) -> bytes:
+    """A MAVLink 2 frame; a signed one still lacks its signature."""
+    message.pack(_PACKER)
+    payload = bytes(message.get_payload())
+    number = message.get_msgId()
+    head = bytes((MAGIC_V2, len(payload), SIGNED_FLAG if signed else 0, 0, sequence))
+    head += bytes((system, component)) + number.to_bytes(3, "little")
+    crc = checksum(head[1:] + payload, message.crc_extra)
+    frame: bytes = head + payload + crc.to_bytes(2, "little")
+    return frame
+
+
+def _with_arrays(values: tuple[Any, ...], kind: Any) -> list[Any]:
+    fields = []
+    for place in kind.orders:
+        first = sum(kind.lengths[:place])
+        length = kind.lengths[place]
+        field = values[first]
+        is_lone = length == 1 or isinstance(field, bytes)
+        fields.append(field if is_lone else list(values[first : first + length]))
+    return fields
+
+
+def _text(field: bytes) -> bytes:
+    return field.rstrip(b"\0")

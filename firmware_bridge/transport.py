@@ -1,0 +1,274 @@
+"""Bytes in and out, without waiting: serial ports and sockets, all alike.
+
+A transport that fails raises OSError and is done for; whoever owns it opens another.
+"""
+
+import errno
+import os
+import socket
+from typing import Protocol
+
+import serial
+
+from firmware_bridge.endpoint import Endpoint, Scheme
+
+READ_BYTES = 65_536
+_SOCKET_BUFFER_BYTES = 1 << 20
+
+
+class Transport(Protocol):
+    """Opened when it is made, closed for good by close()."""
+
+    @property
+    def numbers(self) -> tuple[int, ...]:
+        """The file descriptors that become readable when there is something to read."""
+        ...
+
+    @property
+    def is_ready(self) -> bool:
+        """Whether it can carry bytes: an outgoing TCP connection may still be on its way, an
+        incoming one may have nobody at its other end.
+        """
+        ...
+
+    def read(self) -> bytes:
+        """What has arrived; empty where nothing has."""
+        ...
+
+    def write(self, data: bytes) -> int:
+        """How many bytes were taken: all, none, or on a stream a part."""
+        ...
+
+    def close(self) -> None: ...
+
+
+def open_transport(endpoint: Endpoint) -> Transport:
+    match endpoint.scheme:
+        case Scheme.SERIAL:
+            return SerialTransport(endpoint.place, endpoint.number)
+        case Scheme.UDP_IN | Scheme.UDP_OUT:
+            return UdpTransport(endpoint)
+        case Scheme.TCP_IN:
+            return TcpListener(endpoint)
+        case Scheme.TCP_OUT:
+            return TcpConnection(endpoint)
+
+
+class SerialTransport:
+    is_ready = True
+
+    def __init__(self, device: str, baud: int) -> None:
+        # Without exclusive two programs would share the port, and each get half of the bytes.
+        self._port = serial.Serial(device, baud, timeout=0, write_timeout=0, exclusive=True)
+        self._number = self._port.fileno()
+        os.set_blocking(self._number, False)
+
+    @property
+    def numbers(self) -> tuple[int, ...]:
+        return (self._number,)
+
+    def read(self) -> bytes:
+        try:
+            data = os.read(self._number, READ_BYTES)
+        except BlockingIOError:
+            return b""
+        if not data:  # a port that was pulled out is readable, and empty
+            raise OSError(errno.EIO, "the port is gone")
+        return data
+
+    def write(self, data: bytes) -> int:
+        try:
+            return os.write(self._number, data)
+        except BlockingIOError:
+            return 0
+
+    def close(self) -> None:
+        self._port.close()
+
+
+class UdpTransport:
+    """udpin answers whoever spoke last; udpout speaks first."""
+
+    is_ready = True
+
+    def __init__(self, endpoint: Endpoint) -> None:
+        family, address = _resolve(endpoint, socket.SOCK_DGRAM)
+        self._socket = socket.socket(family, socket.SOCK_DGRAM)
+        self._socket.setblocking(False)
+        self._socket.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, _SOCKET_BUFFER_BYTES)
+        self._peer: tuple[object, ...] | None = None
+        try:
+            if endpoint.scheme is Scheme.UDP_IN:
+                self._socket.bind(address)
+            else:
+                self._socket.setsockopt(socket.SOL_SOCKET, socket.SO_BROADCAST, 1)
+                self._peer = address
+        except OSError:
+            self._socket.close()
+            raise
+
+    @property
+    def port(self) -> int:
+        """Our own."""
+        number: int = self._socket.getsockname()[1]
+        return number
+
+    @property
+    def numbers(self) -> tuple[int, ...]:
+        return (self._socket.fileno(),)
+
+    def read(self) -> bytes:
+        try:
+            data, self._peer = self._socket.recvfrom(READ_BYTES)
+        except (BlockingIOError, ConnectionRefusedError):  # refused: nobody listens there yet
+            return b""
+        return data
+
+    def write(self, data: bytes) -> int:
+        if self._peer is None:
+            return 0
+        try:
+            return self._socket.sendto(data, self._peer)
+        except (BlockingIOError, ConnectionRefusedError):
+            return 0
+
+    def close(self) -> None:
+        self._socket.close()
+
+
+class TcpConnection:
+    """On its way until the other side has taken it."""
+
+    def __init__(self, endpoint: Endpoint) -> None:
+        family, address = _resolve(endpoint, socket.SOCK_STREAM)
+        self._socket = socket.socket(family, socket.SOCK_STREAM)
+        _tune(self._socket)
+        self.is_ready = False
+        failure = self._socket.connect_ex(address)
+        if failure not in (0, errno.EINPROGRESS):
+            self._socket.close()
+            raise OSError(failure, os.strerror(failure))
+
+    @property
+    def numbers(self) -> tuple[int, ...]:
+        return (self._socket.fileno(),)
+
+    def read(self) -> bytes:
+        self.settle()
+        return _receive(self._socket) if self.is_ready else b""
+
+    def write(self, data: bytes) -> int:
+        self.settle()
+        return _send(self._socket, data) if self.is_ready else 0
+
+    def settle(self) -> None:
+        """Notice that the connection was made, or raise what came of it."""
+        if self.is_ready:
+            return
+        failure = self._socket.getsockopt(socket.SOL_SOCKET, socket.SO_ERROR)
+        if failure:
+            raise OSError(failure, os.strerror(failure))
+        try:
+            self._socket.getpeername()
+        except OSError:
+            return  # still on its way
+        self.is_ready = True
+
+    def close(self) -> None:
+        self._socket.close()
+
+
+class TcpListener:
+    """One peer at a time: a new one takes the place of the old, which may be long dead."""
+
+    def __init__(self, endpoint: Endpoint) -> None:
+        family, address = _resolve(endpoint, socket.SOCK_STREAM)
+        self._socket = socket.socket(family, socket.SOCK_STREAM)
+        self._socket.setblocking(False)
+        self._socket.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        self._peer: socket.socket | None = None
+        try:
+            self._socket.bind(address)
+            self._socket.listen()
+        except OSError:
+            self._socket.close()
+            raise
+
+    @property
+    def port(self) -> int:
+        number: int = self._socket.getsockname()[1]
+        return number
+
+    @property
+    def is_ready(self) -> bool:
+        return self._peer is not None
+
+    @property
+    def numbers(self) -> tuple[int, ...]:
+        own = self._socket.fileno()
+        return (own,) if self._peer is None else (own, self._peer.fileno())
+
+    def read(self) -> bytes:
+        self._accept()
+        if self._peer is None:
+            return b""
+        try:
+            return _receive(self._peer)
+        except OSError:
+            self._drop()
+            return b""
+
+    def write(self, data: bytes) -> int:
+        if self._peer is None:
+            return 0
+        try:
+            return _send(self._peer, data)
+        except OSError:
+            self._drop()
+            return 0
+
+    def close(self) -> None:
+        self._drop()
+        self._socket.close()
+
+    def _accept(self) -> None:
+        try:
+            peer, _ = self._socket.accept()
+        except BlockingIOError:
+            return
+        self._drop()
+        _tune(peer)
+        self._peer = peer
+
+    def _drop(self) -> None:
+        if self._peer is not None:
+            self._peer.close()
+            self._peer = None
+
+
+def _resolve(endpoint: Endpoint, kind: int) -> tuple[int, tuple[object, ...]]:
+    place = endpoint.place.strip("[]")
+    (family, _, _, _, address), *_ = socket.getaddrinfo(place, endpoint.number, type=kind)
+    return family, address
+
+
+def _tune(stream: socket.socket) -> None:
+    stream.setblocking(False)
+    stream.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+
+
+def _receive(stream: socket.socket) -> bytes:
+    try:
+        data = stream.recv(READ_BYTES)
+    except BlockingIOError:
+        return b""
+    if not data:
+        raise OSError(errno.ECONNRESET, "the other side hung up")
+    return data
+
+
+def _send(stream: socket.socket, data: bytes) -> int:
+    try:
+        return stream.send(data)
+    except BlockingIOError:
+        return 0

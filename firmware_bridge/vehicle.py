@@ -1,0 +1,231 @@
+"""A flight controller at the other end: found by its heartbeat, asked by commands with answers."""
+
+from dataclasses import dataclass
+
+from firmware_bridge import modes
+from firmware_bridge.hub import Hub, Received
+from firmware_bridge.link import Link
+from firmware_bridge.messages import Message, dialect, id_of
+from ghost.core.errors import RefusedError, StalledError
+
+HEARTBEAT_NS = 1_000_000_000
+FIND_NS = 10_000_000_000
+ACK_NS = 500_000_000
+RETRIES = 4
+LONGEST_PROGRESS_NS = 30_000_000_000
+ONBOARD_COMPUTER = 191
+
+_NOT_A_VEHICLE = (
+    dialect.MAV_TYPE_GCS,
+    dialect.MAV_TYPE_ONBOARD_CONTROLLER,
+    dialect.MAV_TYPE_GIMBAL,
+    dialect.MAV_TYPE_ADSB,
+    dialect.MAV_TYPE_CAMERA,
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Identity:
+    """What a flight controller says it is."""
+
+    system: int
+    component: int
+    autopilot: str
+    kind: str
+    firmware: str = ""
+    git_hash: str = ""
+    board: int = 0
+    uid: str = ""
+
+
+class Vehicle:
+    """Listens to one flight controller. The newest heartbeat says how it is; None before one."""
+
+    def __init__(self, hub: Hub, *, system: int | None = None) -> None:
+        self.hub = hub
+        self.link: Link | None = None
+        self.system = system
+        self.component = dialect.MAV_COMP_ID_AUTOPILOT1
+        self.heartbeat: Message | None = None
+        self.heard_ns: int | None = None
+        self._others: dict[tuple[int, int], int] = {}
+        hub.on("HEARTBEAT", self._on_heartbeat)
+        hub.every(HEARTBEAT_NS, self._beat)
+
+    @property
+    def mode(self) -> str:
+        return modes.name_of(self.heartbeat.custom_mode) if self.heartbeat else ""
+
+    @property
+    def is_armed(self) -> bool:
+        return bool(self.heartbeat and self.heartbeat.base_mode & modes.ARMED_FLAG)
+
+    def find(self, within_ns: int = FIND_NS) -> None:
+        """Wait for the first heartbeat of an autopilot; says what was heard instead."""
+        try:
+            self.hub.spin_until(
+                lambda: self.heartbeat is not None,
+                within_ns=within_ns,
+                what="waiting for the heartbeat of a flight controller",
+            )
+        except StalledError as error:
+            raise StalledError(f"{error}; {self._heard()}") from None
+
+    def is_mine(self, received: Received) -> bool:
+        frame = received.frame
+        return frame.system == self.system and frame.component == self.component
+
+    def command(
+        self,
+        number: int,
+        *parameters: float,
+        within_ns: int = ACK_NS,
+        retries: int = RETRIES,
+        target_component: int | None = None,
+    ) -> None:
+        """Send until it is answered. RefusedError when the answer is no, StalledError when there
+        is none.
+        """
+        name = dialect.enums["MAV_CMD"][number].name if number in dialect.enums["MAV_CMD"] else ""
+        name = name or f"command {number}"
+        values = [*parameters, *[0.0] * (7 - len(parameters))]
+        component = self.component if target_component is None else target_component
+        for attempt in range(retries + 1):
+            message = dialect.MAVLink_command_long_message(
+                self._target, component, number, attempt, *values
+            )
+            self.send(message)
+            try:
+                ack = self._wait_for_ack(number, within_ns, name)
+            except StalledError:
+                if attempt == retries:
+                    raise
+                continue
+            if ack.result != dialect.MAV_RESULT_ACCEPTED:
+                raise RefusedError(f"{name} was refused: {_result(ack.result)}")
+            return
+
+    def request(self, name: str, *, within_ns: int = ACK_NS, retries: int = RETRIES) -> Message:
+        """Ask for one message, and wait for it: the answer is the message, not the ack."""
+        for attempt in range(retries + 1):
+            self.send(
+                dialect.MAVLink_command_long_message(
+                    self._target,
+                    self.component,
+                    dialect.MAV_CMD_REQUEST_MESSAGE,
+                    attempt,
+                    id_of(name),
+                    *[0.0] * 6,
+                )
+            )
+            try:
+                return self.hub.wait_for(
+                    name, self.is_mine, within_ns=within_ns, what=f"waiting for {name}"
+                ).message
+            except StalledError:
+                if attempt == retries:
+                    raise
+        raise AssertionError  # the loop returns or raises
+
+    def set_interval(self, name: str, rate_hz: float) -> None:
+        """How often a message is streamed; 0 stops it."""
+        period_us = 1e6 / rate_hz if rate_hz > 0.0 else -1.0
+        self.command(dialect.MAV_CMD_SET_MESSAGE_INTERVAL, id_of(name), period_us)
+
+    def identify(self) -> Identity:
+        if self.heartbeat is None or self.system is None:
+            raise StalledError("no flight controller was heard yet; call find first")
+        version = self.request("AUTOPILOT_VERSION")
+        number = version.flight_sw_version
+        parts = [number >> 24 & 0xFF, number >> 16 & 0xFF, number >> 8 & 0xFF]
+        uid = bytes(version.uid2).hex() if any(version.uid2) else f"{version.uid:x}"
+        return Identity(
+            self.system,
+            self.component,
+            _enum_name("MAV_AUTOPILOT", self.heartbeat.autopilot),
+            _enum_name("MAV_TYPE", self.heartbeat.type),
+            ".".join(str(part) for part in parts),
+            bytes(version.flight_custom_version)[::-1].hex(),
+            version.board_version,
+            uid,
+        )
+
+    def set_mode(self, name: str) -> None:
+        mode = modes.mode_named(name)
+        self.command(
+            dialect.MAV_CMD_DO_SET_MODE, float(modes.CUSTOM_MODE_FLAG), mode.main, mode.sub
+        )
+
+    def arm(self, *, armed: bool, force: bool = False) -> None:
+        magic = 21196.0 if force else 0.0
+        self.command(dialect.MAV_CMD_COMPONENT_ARM_DISARM, float(armed), magic)
+
+    def send(self, message: Message) -> None:
+        self.hub.send(message, self.link)
+
+    @property
+    def _target(self) -> int:
+        return self.system if self.system is not None else 0
+
+    def _wait_for_ack(self, number: int, within_ns: int, name: str) -> Message:
+        def fits(received: Received) -> bool:
+            return self.is_mine(received) and received.message.command == number
+
+        progress_ns = 0
+        while True:
+            waited = within_ns if progress_ns == 0 else LONGEST_PROGRESS_NS - progress_ns
+            began_ns = self.hub.now_ns()
+            ack = self.hub.wait_for(
+                "COMMAND_ACK", fits, within_ns=waited, what=f"waiting for the answer to {name}"
+            ).message
+            if ack.result != dialect.MAV_RESULT_IN_PROGRESS:
+                return ack
+            progress_ns += self.hub.now_ns() - began_ns
+
+    def _on_heartbeat(self, received: Received) -> None:
+        frame, message = received.frame, received.message
+        source = (frame.system, frame.component)
+        is_vehicle = (
+            message.autopilot != dialect.MAV_AUTOPILOT_INVALID
+            and message.type not in _NOT_A_VEHICLE
+            and frame.component == self.component
+            and self.system in (None, frame.system)
+        )
+        if not is_vehicle:
+            self._others[source] = self._others.get(source, 0) + 1
+            return
+        self.system = frame.system
+        self.link = received.link
+        self.heartbeat = message
+        self.heard_ns = received.at_ns
+
+    def _beat(self, now_ns: int) -> None:
+        del now_ns
+        self.hub.send(
+            dialect.MAVLink_heartbeat_message(
+                dialect.MAV_TYPE_ONBOARD_CONTROLLER,
+                dialect.MAV_AUTOPILOT_INVALID,
+                0,
+                0,
+                dialect.MAV_STATE_ACTIVE,
+                3,
+            )
+        )
+
+    def _heard(self) -> str:
+        links = ", ".join(
+            f"{link.endpoint}: {link.counts.received_bytes} bytes and "
+            f"{link.counts.framer.frames} frames heard"
+            for link in self.hub.links
+        )
+        others = ", ".join(f"{system}/{component}" for system, component in sorted(self._others))
+        return f"{links}; {f'only from {others}' if others else 'no heartbeat from anybody'}"
+
+
+def _result(number: int) -> str:
+    return _enum_name("MAV_RESULT", number).removeprefix("MAV_RESULT_")
+
+
+def _enum_name(enum: str, number: int) -> str:
+    entry = dialect.enums[enum].get(number)
+    return str(entry.name) if entry is not None else str(number)
