@@ -41,9 +41,10 @@ class Identity:
 class Vehicle:
     """Listens to one flight controller. The newest heartbeat says how it is; None before one."""
 
-    def __init__(self, hub: Hub, *, system: int | None = None) -> None:
+    def __init__(self, hub: Hub, *, system: int | None = None, link: Link | None = None) -> None:
+        """On which system and link it is, where that is known beforehand."""
         self.hub = hub
-        self.link: Link | None = None
+        self.link = link
         self.system = system
         self.component = dialect.MAV_COMP_ID_AUTOPILOT1
         self.heartbeat: Message | None = None

@@ -80,7 +80,8 @@ def add_parser(commands: Any) -> None:
     sim.add_argument(
         "--view",
         action="store_true",
-        help="open the simulator's window; without a display, see `ghost render`",
+        help="watch it in the simulator's window, in real time unless --realtime says otherwise; "
+        "without a display, see `ghost render`",
     )
     sim.add_argument(
         "--realtime",
@@ -122,7 +123,7 @@ def _sim(options: argparse.Namespace) -> int:
             scenario,
             out,
             options.simulator,
-            options.realtime,
+            options.realtime or (1.0 if options.view else None),
             _command(options, scenario.spec.seed),
             options.view,
         )

@@ -6,8 +6,8 @@ import pytest
 
 from ghost.deploy.robots import load_robot
 from ghost.deploy.scenario import load_scenario
-from ghost.deploy.shipped import find_shipped
 from ghost.deploy.session import Order, SimulatedFlight
+from ghost.deploy.shipped import find_shipped
 from ghost.mission import load_mission
 from ghost.report.figures import summarize
 from ghost.report.flight import read_flight

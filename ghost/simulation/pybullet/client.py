@@ -5,27 +5,29 @@ import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
 from functools import partial
-from typing import Any
+from typing import Any, TextIO
 from weakref import finalize
 
 from ghost.core.errors import ConfigError
 
 
 @contextmanager
-def _hushed() -> Iterator[None]:
-    """Pybullet tells standard error when it was built, on every import."""
-    sys.stderr.flush()
-    kept, nowhere = os.dup(2), os.open(os.devnull, os.O_WRONLY)
-    os.dup2(nowhere, 2)
+def _hushed(stream: TextIO, number: int) -> Iterator[None]:
+    """Pybullet tells standard error when it was built, on every import, and standard output all
+    about its window, from C.
+    """
+    stream.flush()
+    kept, nowhere = os.dup(number), os.open(os.devnull, os.O_WRONLY)
+    os.dup2(nowhere, number)
     try:
         yield
     finally:
-        os.dup2(kept, 2)
+        os.dup2(kept, number)
         os.close(kept)
         os.close(nowhere)
 
 
-with _hushed():
+with _hushed(sys.stderr, 2):
     import pybullet
 
 __all__ = ["Client", "pybullet"]
@@ -42,10 +44,11 @@ class Client:
                 "there is no display to open a window on; fly without --view, and `ghost render` "
                 "makes pictures of the flight"
             )
-        self.number: int = pybullet.connect(pybullet.GUI if view else pybullet.DIRECT)
+        with _hushed(sys.stdout, 1):
+            self.number: int = pybullet.connect(pybullet.GUI if view else pybullet.DIRECT)
         if self.number < 0:
             raise ConfigError("pybullet gave no physics client; too many may be open")
-        self._close = finalize(self, pybullet.disconnect, self.number)
+        self._close = finalize(self, _disconnect, self.number)
 
     def __getattr__(self, name: str) -> Any:
         """Bound once, and found without this from then on."""
@@ -55,3 +58,8 @@ class Client:
 
     def close(self) -> None:
         self._close()  # does nothing the second time
+
+
+def _disconnect(number: int) -> None:
+    with _hushed(sys.stdout, 1):
+        pybullet.disconnect(number)

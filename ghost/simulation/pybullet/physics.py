@@ -25,6 +25,7 @@ Kernel = Callable[..., None]
 _SKIN_M = 0.001  # Bullet keeps convex shapes that far apart
 _MOST_RAYS = 16_000  # of one call
 _ALL_GROUPS = -1
+_BEHIND = (4.0, -90.0, -25.0)  # in the window: metres, and degrees of yaw and pitch
 _OVERLAP_M = 0.01
 
 
@@ -40,6 +41,7 @@ class Bodies(Craft):
             standing_m,
         )
         self._client = Client(view=world.view)
+        self._is_shown = world.view
         try:
             self._build(world)
         except BaseException:
@@ -66,6 +68,8 @@ class Bodies(Craft):
                 if points := client.getContactPoints(body):
                     self._contacts[row].note(points, self._time_ns)
             self._observe(step_s)
+        if self._is_shown:
+            client.resetDebugVisualizerCamera(*_BEHIND, fresh[0, :3].tolist())
 
     def cast_m(
         self, vehicle: int, origin_flu_m: FloatArray, directions_flu: FloatArray, max_m: float
