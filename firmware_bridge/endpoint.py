@@ -1,5 +1,6 @@
 """Where a link goes, as a URL in MAVSDK's form."""
 
+import re
 from dataclasses import dataclass
 from enum import StrEnum
 
@@ -12,6 +13,7 @@ FORMS = (
     "tcpin://0.0.0.0:5760",
     "tcpout://192.168.1.5:5760",
 )
+_HOST = re.compile(r"[\w.-]+|\[[0-9A-Fa-f:.]+(%[\w.-]+)?\]")
 _SLOWEST_BAUD, _FASTEST_BAUD = 1200, 12_500_000
 
 
@@ -44,7 +46,7 @@ def parse_endpoint(url: str) -> Endpoint:
     if not (number.isascii() and number.isdigit()):
         what = "baud rate" if known is Scheme.SERIAL else "port"
         raise ConfigError(f"link {url!r} has a {what} of {number!r}; expected a number")
-    value = int(number[:12])
+    value = int(number.lstrip("0")[:12] or "0")
     if known is Scheme.SERIAL:
         if not place.startswith("/"):
             raise ConfigError(f"link {url!r}; a device begins with a slash: serial:///dev/ttyACM0")
@@ -53,6 +55,10 @@ def parse_endpoint(url: str) -> Endpoint:
                 f"link {url!r} has a baud rate of {value}; "
                 f"expected {_SLOWEST_BAUD} to {_FASTEST_BAUD}"
             )
+    elif not _HOST.fullmatch(place):
+        raise ConfigError(
+            f"link {url!r} has a host of {place!r}; expected a name, 192.168.1.5 or [fe80::1]"
+        )
     elif not (0 if known in (Scheme.UDP_IN, Scheme.TCP_IN) else 1) <= value <= 65535:
         raise ConfigError(f"link {url!r} has a port of {value}; expected 1 to 65535")
     return Endpoint(known, place, value)

@@ -14,7 +14,7 @@ from firmware_bridge.frame import Frame
 from firmware_bridge.link import Link
 from firmware_bridge.messages import Message, decode, encode, id_of, known_name
 from firmware_bridge.signing import Signer
-from ghost.core.errors import StalledError
+from ghost.core.errors import ConfigError, StalledError
 
 UPKEEP_NS = 50_000_000
 
@@ -30,6 +30,12 @@ class Received:
     frame: Frame
     link: Link
     at_ns: int
+
+
+@dataclass(slots=True, eq=False)
+class _Listener:
+    call: Callable[..., None]
+    is_cancelled: bool = False
 
 
 @dataclass(slots=True)
@@ -55,8 +61,8 @@ class Hub:
         self.system, self.component = system, component
         self.links: list[Link] = []
         self._on_news = on_news
-        self._handlers: dict[int, tuple[Handler, ...]] = {}
-        self._frame_handlers: tuple[Callable[[Frame, Link, int], None], ...] = ()
+        self._listeners: dict[int, tuple[_Listener, ...]] = {}
+        self._frame_listeners: tuple[_Listener, ...] = ()
         self._timers: list[_Timer] = []
         self._upkeep_ns = 0
 
@@ -74,21 +80,25 @@ class Hub:
         """Call handler with each message of that name, from anybody. Only what somebody listens to
         is decoded.
         """
-        number = id_of(name)
-        self._handlers[number] = (*self._handlers.get(number, ()), handler)
+        number, listener = id_of(name), _Listener(handler)
+        self._listeners[number] = (*self._listeners.get(number, ()), listener)
 
         def cancel() -> None:
-            kept = tuple(one for one in self._handlers[number] if one is not handler)
-            self._handlers[number] = kept
+            listener.is_cancelled = True
+            kept = tuple(one for one in self._listeners[number] if one is not listener)
+            self._listeners[number] = kept
 
         return cancel
 
     def on_frame(self, handler: Callable[[Frame, Link, int], None]) -> Cancel:
         """Call handler with each frame as it is, decoded by nobody."""
-        self._frame_handlers = (*self._frame_handlers, handler)
+        listener = _Listener(handler)
+        self._frame_listeners = (*self._frame_listeners, listener)
 
         def cancel() -> None:
-            self._frame_handlers = tuple(one for one in self._frame_handlers if one is not handler)
+            listener.is_cancelled = True
+            kept = tuple(one for one in self._frame_listeners if one is not listener)
+            self._frame_listeners = kept
 
         return cancel
 
@@ -96,6 +106,8 @@ class Hub:
         """Call with the time, now and then each period, while spinning; what was missed is left
         out.
         """
+        if period_ns <= 0:
+            raise ConfigError(f"a timer has a period of {period_ns} ns; expected more than 0")
         timer = _Timer(self.now_ns(), period_ns, call)
         self._timers.append(timer)
 
@@ -122,13 +134,9 @@ class Hub:
 
     def spin(self, until_ns: int) -> None:
         """Let messages and timers happen until then; at least once, even if that is past."""
-        while True:
-            now_ns = self.now_ns()
-            self._upkeep(now_ns)
-            wake_ns = min(self._run_timers(now_ns), until_ns, self._upkeep_ns)
-            self._wait((wake_ns - self.now_ns()) / 1e9)
-            if self.now_ns() >= until_ns:
-                return
+        self._step(until_ns)
+        while self.now_ns() < until_ns:
+            self._step(until_ns)
 
     def wait_for(
         self,
@@ -155,10 +163,9 @@ class Hub:
     def spin_until(self, is_done: Callable[[], bool], *, within_ns: int, what: str) -> None:
         end_ns = self.now_ns() + within_ns
         while not is_done():
-            now_ns = self.now_ns()
-            if now_ns >= end_ns:
+            if self.now_ns() >= end_ns:
                 raise StalledError(f"{what}: nothing in {within_ns / 1e9:g} s{self._troubles()}")
-            self.spin(min(now_ns + 5_000_000, end_ns))
+            self._step(end_ns)
 
     def close(self) -> None:
         for link in self.links:
@@ -167,6 +174,13 @@ class Hub:
     def _troubles(self) -> str:
         told = [f"{link.endpoint} is down: {link.problem}" for link in self.links if not link.is_up]
         return f" ({'; '.join(told)})" if told else ""
+
+    def _step(self, until_ns: int) -> None:
+        """Until something has happened, and not longer than that."""
+        now_ns = self.now_ns()
+        self._upkeep(now_ns)
+        wake_ns = min(self._run_timers(now_ns), until_ns, self._upkeep_ns)
+        self._wait((wake_ns - self.now_ns()) / 1e9)
 
     def _upkeep(self, now_ns: int) -> None:
         if now_ns < self._upkeep_ns:
@@ -202,15 +216,16 @@ class Hub:
                 self._deliver(frame, link, now_ns)
 
     def _deliver(self, frame: Frame, link: Link, now_ns: int) -> None:
-        for relay in self._frame_handlers:
-            relay(frame, link, now_ns)
-        handlers = self._handlers.get(frame.message_id)
-        if not handlers:
+        for relay in self._frame_listeners:
+            if not relay.is_cancelled:
+                relay.call(frame, link, now_ns)
+        listeners = self._listeners.get(frame.message_id)
+        if not listeners:
             return
-        message = decode(frame)
-        received = Received(message, frame, link, now_ns)
-        for handler in handlers:
-            handler(received)
+        received = Received(decode(frame), frame, link, now_ns)
+        for listener in listeners:
+            if not listener.is_cancelled:
+                listener.call(received)
 
 
 def named(received: Received) -> str:

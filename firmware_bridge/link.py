@@ -3,9 +3,12 @@
 from collections import deque
 from collections.abc import Callable
 from dataclasses import dataclass, field
+from functools import partial
+from typing import TypeVar
 
 from firmware_bridge.endpoint import Endpoint, Scheme
 from firmware_bridge.frame import Frame, Framer, FramerCounts
+from firmware_bridge.sequence import Sequence
 from firmware_bridge.signing import Signer
 from firmware_bridge.transport import Transport, open_transport
 
@@ -18,6 +21,8 @@ MOST_WAITING_BYTES = 65_536
 
 News = Callable[["Link", bool, str], None]
 """Told when a link comes up or goes down, and why."""
+Result = TypeVar("Result")
+_HUNG_UP = "the other side hung up"
 
 
 @dataclass(slots=True)
@@ -28,7 +33,7 @@ class LinkCounts:
     sent_bytes: int = 0
     sent: int = 0
     unsent: int = 0
-    """Frames that the transport had no room for."""
+    """Frames that the transport had no room for, or lost when it failed."""
     lost: int = 0
     refused: int = 0
     """Frames with no signature, or a wrong one, where one is asked for."""
@@ -50,13 +55,14 @@ class Link:
         self._transport: Transport | None = None
         self._framer = Framer()
         self._framer.counts = self.counts.framer
-        self._sequences: dict[tuple[int, int], int] = {}
+        self._sequences: dict[tuple[int, int], Sequence] = {}
         self._waiting: deque[bytes] = deque()
         self._waiting_bytes = 0
         self._retry_ns = 0
         self._backoff_ns = FIRST_RETRY_NS
         self._opened_ns = 0
         self._sent_sequence = 0
+        self._is_closed = False
 
     @property
     def numbers(self) -> tuple[int, ...]:
@@ -68,18 +74,19 @@ class Link:
 
     def maintain(self, now_ns: int) -> None:
         """Open what is closed and due, give up on what doesn't come about or says nothing."""
-        transport = self._transport
-        if transport is None:
+        if self._is_closed:
+            return
+        if self._transport is None:
             if now_ns >= self._retry_ns:
                 self._open(now_ns)
-        elif not transport.is_ready:
-            self.receive(now_ns)  # which is when it notices that a connection was made
+            return
+        transport = self._transport
+        self._attempt(transport.settle, now_ns)
+        if self._transport is not transport:
+            return
+        if not transport.is_ready:
             if self.endpoint.scheme is Scheme.TCP_OUT and now_ns - self._opened_ns > CONNECT_NS:
                 self._fail(now_ns, f"no answer in {CONNECT_NS / 1e9:g} s")
-            elif self.is_up:
-                self._turn(up=False, why="the other side hung up")
-        elif not self.is_up:
-            self._turn(up=True, why="")
         elif self.endpoint.scheme is Scheme.SERIAL:
             last_ns = max(self._opened_ns, self.heard_ns or 0)
             if now_ns - last_ns > SILENCE_NS:
@@ -89,11 +96,7 @@ class Link:
         """What has arrived by now, refused frames left out."""
         if self._transport is None:
             return []
-        try:
-            data = self._transport.read()
-        except OSError as error:
-            self._fail(now_ns, error.strerror or str(error))
-            return []
+        data = self._attempt(self._transport.read, now_ns)
         if not data:
             return []
         self.heard_ns = now_ns
@@ -110,7 +113,6 @@ class Link:
             return
         self._waiting.append(raw)
         self._waiting_bytes += len(raw)
-        self.counts.sent += 1
         self.flush(now_ns)
 
     def next_sequence(self) -> int:
@@ -120,26 +122,30 @@ class Link:
     def flush(self, now_ns: int) -> None:
         while self._waiting and self._transport is not None:
             data = self._waiting[0]
-            try:
-                taken = self._transport.write(data)
-            except OSError as error:
-                self._fail(now_ns, error.strerror or str(error))
+            taken = self._attempt(partial(self._transport.write, data), now_ns)
+            if taken is None or not self._waiting:  # the other side went meanwhile
                 return
             self.counts.sent_bytes += taken
-            self._waiting_bytes -= taken
-            if taken < len(data):
-                if taken or self._is_stream:
-                    self._waiting[0] = data[taken:]
-                    return
-                self._waiting_bytes -= len(data)  # a datagram goes whole, or not at all
-                self.counts.unsent += 1
+            if taken < len(data) and self._is_stream:
+                self._waiting[0] = data[taken:]
+                self._waiting_bytes -= taken
+                return
             self._waiting.popleft()
+            self._waiting_bytes -= len(data)
+            if taken:
+                self.counts.sent += 1
+            else:  # a datagram goes whole, or not at all
+                self.counts.unsent += 1
 
     def close(self) -> None:
+        """For good."""
+        self._is_closed = True
         if self._transport is not None:
             self._transport.close()
             self._transport = None
+        self._forget()
         self.is_up = False
+        self.problem = "closed"
 
     @property
     def _is_stream(self) -> bool:
@@ -150,13 +156,29 @@ class Link:
             self.counts.refused += 1
             return False
         source = (frame.system, frame.component)
-        before = self._sequences.get(source)
-        self._sequences[source] = frame.sequence
-        if before is not None:
-            gap = (frame.sequence - before - 1) & 0xFF
-            if gap < 128:  # more is an old frame that came late, or a restart
-                self.counts.lost += gap
+        sequence = self._sequences.get(source)
+        if sequence is None:
+            self._sequences[source] = Sequence(frame.sequence)
+        else:
+            self.counts.lost += sequence.lost(frame.sequence)
         return True
+
+    def _attempt(self, act: Callable[[], Result], now_ns: int) -> Result | None:
+        """Do what may show that somebody came, went, or took another's place; None if it failed."""
+        if self._transport is None:
+            return None
+        before = self._transport.numbers
+        try:
+            result = act()
+        except OSError as error:
+            self._fail(now_ns, error.strerror or str(error))
+            return None
+        is_ready = self._transport.is_ready
+        if self.is_up and self._transport.numbers != before:
+            self._turn(up=False, why="another took its place" if is_ready else _HUNG_UP)
+        if is_ready and not self.is_up and not self._is_closed:
+            self._turn(up=True, why="")
+        return result
 
     def _open(self, now_ns: int) -> None:
         try:
@@ -166,8 +188,7 @@ class Link:
             return
         self.counts.opened += 1
         self._opened_ns = now_ns
-        self._framer = Framer()
-        self._framer.counts = self.counts.framer
+        self.problem = "nobody is connected yet"
         if self._transport.is_ready:
             self._turn(up=True, why="")
 
@@ -175,8 +196,6 @@ class Link:
         if self._transport is not None:
             self._transport.close()
             self._transport = None
-        self._waiting.clear()
-        self._waiting_bytes = 0
         self._retry_ns = now_ns + self._backoff_ns
         self._backoff_ns = min(2 * self._backoff_ns, LONGEST_RETRY_NS)
         was_up, self.problem = self.is_up, why
@@ -188,4 +207,16 @@ class Link:
         self.problem = why
         if up:
             self._backoff_ns = FIRST_RETRY_NS
+        else:
+            self._forget()
         self._on_news(self, up, why)
+
+    def _forget(self) -> None:
+        """What was meant for one that went is not for the one that comes, nor goes with its half
+        frames.
+        """
+        self.counts.unsent += len(self._waiting)
+        self._waiting.clear()
+        self._waiting_bytes = 0
+        self._framer = Framer()
+        self._framer.counts = self.counts.framer

@@ -2,6 +2,7 @@
 
 import hashlib
 import hmac
+import logging
 import os
 import stat
 import time
@@ -16,11 +17,14 @@ TICKS_PER_S = 100_000
 """Timestamps count 10 microseconds since 2015."""
 OLDEST_NEW_TICKS = 60 * TICKS_PER_S
 """How far a stream that is heard for the first time may lie behind."""
+LATEST_TICKS = 1 << 47
+"""The year 2059. Nothing later is believed: to follow it would use up the timestamps."""
 SAVE_AHEAD_TICKS = 10 * TICKS_PER_S
 UNSIGNED_IDS = frozenset((0, 109, 246, 247))
 """HEARTBEAT, RADIO_STATUS, ADSB_VEHICLE, COLLISION: PX4 lets these pass without a signature."""
 
 _TAG_BYTES = 6
+_LOG = logging.getLogger(__name__)
 
 
 class Key:
@@ -68,7 +72,7 @@ def read_key(path: Path) -> Key:
 
 def make_key(path: Path) -> Key:
     """A new one, in a new file."""
-    secret = os.urandom(KEY_BYTES)
+    secret = os.urandom(KEY_BYTES)  # determinism: allow GD203 a key that repeats is no secret
     try:
         number = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
     except OSError as error:
@@ -90,13 +94,19 @@ class Signer:
         self._ticks = max(_ticks_now(), _saved(state))
         self._saved_ticks = 0
         self._heard: dict[tuple[int, int, int], int] = {}
-        self._save()
+        try:
+            self._save()
+        except OSError as error:
+            raise ConfigError(f"cannot write {state}: {error.strerror}") from None
 
     def sign(self, unsigned: bytes) -> bytes:
         """A frame whose header says signed, with its signature."""
         self._ticks = max(self._ticks + 1, _ticks_now())
         if self._ticks > self._saved_ticks:
-            self._save()
+            try:
+                self._save()
+            except OSError as error:  # a full disk is no reason to fall silent in flight
+                _LOG.warning("cannot write %s: %s", self._state, error.strerror)
         head = bytes((self._link_id,)) + self._ticks.to_bytes(6, "little")
         return unsigned + head + self._key.tag(unsigned + head)
 
@@ -106,6 +116,8 @@ class Signer:
         if not hmac.compare_digest(self._key.tag(frame.raw[:-_TAG_BYTES]), frame.raw[-_TAG_BYTES:]):
             return False
         ticks = int.from_bytes(frame.signature[1:7], "little")
+        if ticks > LATEST_TICKS:
+            return False
         stream = (frame.signature[0], frame.system, frame.component)
         before = self._heard.get(stream)
         if before is None:

@@ -6,6 +6,7 @@ A transport that fails raises OSError and is done for; whoever owns it opens ano
 import errno
 import os
 import socket
+import termios
 from typing import Protocol
 
 import serial
@@ -14,6 +15,7 @@ from firmware_bridge.endpoint import Endpoint, Scheme
 
 READ_BYTES = 65_536
 _SOCKET_BUFFER_BYTES = 1 << 20
+_GONE = "the port is gone"
 
 
 class Transport(Protocol):
@@ -29,6 +31,10 @@ class Transport(Protocol):
         """Whether it can carry bytes: an outgoing TCP connection may still be on its way, an
         incoming one may have nobody at its other end.
         """
+        ...
+
+    def settle(self) -> None:
+        """Notice what became of a connection on its way, or who came; read nothing."""
         ...
 
     def read(self) -> bytes:
@@ -59,9 +65,13 @@ class SerialTransport:
 
     def __init__(self, device: str, baud: int) -> None:
         # Without exclusive two programs would share the port, and each get half of the bytes.
-        self._port = serial.Serial(device, baud, timeout=0, write_timeout=0, exclusive=True)
-        self._number = self._port.fileno()
-        os.set_blocking(self._number, False)
+        try:
+            self._port = serial.Serial(device, baud, timeout=0, write_timeout=0, exclusive=True)
+        except termios.error as error:  # which is no OSError
+            raise OSError(*error.args) from None
+        except OSError as error:  # whose text is pyserial's, with another text in it
+            raise _plain(error, device) from None
+        self._number: int = self._port.fileno()
 
     @property
     def numbers(self) -> tuple[int, ...]:
@@ -72,8 +82,10 @@ class SerialTransport:
             data = os.read(self._number, READ_BYTES)
         except BlockingIOError:
             return b""
+        except OSError as error:
+            raise _plain(error) from None
         if not data:  # a port that was pulled out is readable, and empty
-            raise OSError(errno.EIO, "the port is gone")
+            raise OSError(errno.EIO, _GONE)
         return data
 
     def write(self, data: bytes) -> int:
@@ -81,6 +93,11 @@ class SerialTransport:
             return os.write(self._number, data)
         except BlockingIOError:
             return 0
+        except OSError as error:
+            raise _plain(error) from None
+
+    def settle(self) -> None:
+        pass
 
     def close(self) -> None:
         self._port.close()
@@ -132,6 +149,9 @@ class UdpTransport:
         except (BlockingIOError, ConnectionRefusedError):
             return 0
 
+    def settle(self) -> None:
+        pass
+
     def close(self) -> None:
         self._socket.close()
 
@@ -162,7 +182,6 @@ class TcpConnection:
         return _send(self._socket, data) if self.is_ready else 0
 
     def settle(self) -> None:
-        """Notice that the connection was made, or raise what came of it."""
         if self.is_ready:
             return
         failure = self._socket.getsockopt(socket.SOL_SOCKET, socket.SO_ERROR)
@@ -209,7 +228,7 @@ class TcpListener:
         return (own,) if self._peer is None else (own, self._peer.fileno())
 
     def read(self) -> bytes:
-        self._accept()
+        self.settle()
         if self._peer is None:
             return b""
         try:
@@ -231,7 +250,7 @@ class TcpListener:
         self._drop()
         self._socket.close()
 
-    def _accept(self) -> None:
+    def settle(self) -> None:
         try:
             peer, _ = self._socket.accept()
         except BlockingIOError:
@@ -244,6 +263,19 @@ class TcpListener:
         if self._peer is not None:
             self._peer.close()
             self._peer = None
+
+
+def _plain(error: OSError, device: str = "") -> OSError:
+    number = error.errno
+    if number is None:
+        return OSError(errno.ENOTTY, "it doesn't answer as a serial port does")
+    if number in (errno.EIO, errno.ENXIO, errno.ENODEV):
+        return OSError(number, _GONE)
+    if number in (errno.EAGAIN, errno.EBUSY):
+        return OSError(number, "another program has it open")
+    if number == errno.EACCES:
+        return OSError(number, f"not allowed to open it; ls -l {device} shows who is")
+    return OSError(number, os.strerror(number))
 
 
 def _resolve(endpoint: Endpoint, kind: int) -> tuple[int, tuple[object, ...]]:

@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 
 from firmware_bridge import modes
-from firmware_bridge.hub import Hub, Received
+from firmware_bridge.hub import Handler, Hub, Received
 from firmware_bridge.link import Link
 from firmware_bridge.messages import Message, dialect, id_of
 from ghost.core.errors import RefusedError, StalledError
@@ -15,6 +15,7 @@ RETRIES = 4
 LONGEST_PROGRESS_NS = 30_000_000_000
 ONBOARD_COMPUTER = 191
 
+_NOT_FOUND = "no flight controller was heard yet; call find first"
 _NOT_A_VEHICLE = (
     dialect.MAV_TYPE_GCS,
     dialect.MAV_TYPE_ONBOARD_CONTROLLER,
@@ -90,21 +91,30 @@ class Vehicle:
         name = dialect.enums["MAV_CMD"][number].name if number in dialect.enums["MAV_CMD"] else ""
         name = name or f"command {number}"
         values = [*parameters, *[0.0] * (7 - len(parameters))]
+        system = self._target
         component = self.component if target_component is None else target_component
-        for attempt in range(retries + 1):
-            message = dialect.MAVLink_command_long_message(
-                self._target, component, number, attempt, *values
+        results: list[int] = []
+        cancel = self.hub.on("COMMAND_ACK", self._acks(number, component, results))
+        try:
+            for attempt in range(retries + 1):
+                self.send(
+                    dialect.MAVLink_command_long_message(
+                        system, component, number, attempt, *values
+                    )
+                )
+                if self._is_answered(results, name, within_ns, is_last=attempt == retries):
+                    break
+            # Once it is in progress it has arrived, and isn't sent again.
+            self.hub.spin_until(
+                lambda: _end(results) is not None,
+                within_ns=LONGEST_PROGRESS_NS,
+                what=f"waiting for the end of {name}, which is in progress",
             )
-            self.send(message)
-            try:
-                ack = self._wait_for_ack(number, within_ns, name)
-            except StalledError:
-                if attempt == retries:
-                    raise
-                continue
-            if ack.result != dialect.MAV_RESULT_ACCEPTED:
-                raise RefusedError(f"{name} was refused: {_result(ack.result)}")
-            return
+        finally:
+            cancel()
+        result = _end(results)
+        if result != dialect.MAV_RESULT_ACCEPTED:
+            raise RefusedError(f"{name} was refused: {_enum_name('MAV_RESULT', result)}")
 
     def request(self, name: str, *, within_ns: int = ACK_NS, retries: int = RETRIES) -> Message:
         """Ask for one message, and wait for it: the answer is the message, not the ack."""
@@ -135,7 +145,7 @@ class Vehicle:
 
     def identify(self) -> Identity:
         if self.heartbeat is None or self.system is None:
-            raise StalledError("no flight controller was heard yet; call find first")
+            raise StalledError(_NOT_FOUND)
         version = self.request("AUTOPILOT_VERSION")
         number = version.flight_sw_version
         parts = [number >> 24 & 0xFF, number >> 16 & 0xFF, number >> 8 & 0xFF]
@@ -166,22 +176,35 @@ class Vehicle:
 
     @property
     def _target(self) -> int:
-        return self.system if self.system is not None else 0
+        if self.system is None:
+            raise StalledError(_NOT_FOUND)
+        return self.system
 
-    def _wait_for_ack(self, number: int, within_ns: int, name: str) -> Message:
-        def fits(received: Received) -> bool:
-            return self.is_mine(received) and received.message.command == number
+    def _acks(self, number: int, component: int, results: list[int]) -> Handler:
+        """A handler that notes the results of that command, if it was ours."""
 
-        progress_ns = 0
-        while True:
-            waited = within_ns if progress_ns == 0 else LONGEST_PROGRESS_NS - progress_ns
-            began_ns = self.hub.now_ns()
-            ack = self.hub.wait_for(
-                "COMMAND_ACK", fits, within_ns=waited, what=f"waiting for the answer to {name}"
-            ).message
-            if ack.result != dialect.MAV_RESULT_IN_PROGRESS:
-                return ack
-            progress_ns += self.hub.now_ns() - began_ns
+        def take(received: Received) -> None:
+            frame, ack = received.frame, received.message
+            if (
+                frame.system == self.system
+                and component in (frame.component, dialect.MAV_COMP_ID_ALL)
+                and ack.command == number
+                and ack.target_system in (self.hub.system, 0)
+                and ack.target_component in (self.hub.component, 0)
+            ):
+                results.append(ack.result)
+
+        return take
+
+    def _is_answered(self, results: list[int], name: str, within_ns: int, *, is_last: bool) -> bool:
+        try:
+            self.hub.spin_until(
+                lambda: bool(results), within_ns=within_ns, what=f"waiting for the answer to {name}"
+            )
+        except StalledError:
+            if is_last:
+                raise
+        return bool(results)
 
     def _on_heartbeat(self, received: Received) -> None:
         frame, message = received.frame, received.message
@@ -223,10 +246,12 @@ class Vehicle:
         return f"{links}; {f'only from {others}' if others else 'no heartbeat from anybody'}"
 
 
-def _result(number: int) -> str:
-    return _enum_name("MAV_RESULT", number).removeprefix("MAV_RESULT_")
+def _end(results: list[int]) -> int | None:
+    """The first result that is one: a command that was sent twice may be answered twice."""
+    ends = (result for result in results if result != dialect.MAV_RESULT_IN_PROGRESS)
+    return next(ends, None)
 
 
-def _enum_name(enum: str, number: int) -> str:
+def _enum_name(enum: str, number: int | None) -> str:
     entry = dialect.enums[enum].get(number)
-    return str(entry.name) if entry is not None else str(number)
+    return str(entry.name).removeprefix("MAV_RESULT_") if entry is not None else str(number)

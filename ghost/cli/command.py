@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from io import TextIOWrapper
 
 import ghost
-from ghost.cli import conform, deploy, log, render, robots
+from ghost.cli import conform, deploy, doctor, log, render, robots, router, sitl
 from ghost.core.errors import GhostError
 
 
@@ -43,7 +43,10 @@ def _parse_and_run(arguments: Sequence[str] | None) -> int:
     robots.add_parser(commands)
     conform.add_parser(commands)
     log.add_parser(commands)
+    doctor.add_parser(commands)
     render.add_parser(commands)
+    sitl.add_parser(commands)
+    router.add_parser(commands)
     options = parser.parse_args(arguments)
     result: int = options.run(options)
     return result

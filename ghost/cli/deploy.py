@@ -3,25 +3,24 @@
 import argparse
 import re
 import shlex
-import shutil
 import signal
-import sys
-import time
 from pathlib import Path
 from typing import Any
 
-from ghost.core.errors import ConfigError, GhostError
+from ghost.cli.progress import Progress, print_summary, written_report
+from ghost.core.errors import ConfigError
 from ghost.deploy import (
-    Flight,
     Order,
+    RealFlight,
     Result,
+    RunOrder,
     SimulatedFlight,
     find_shipped,
     load_mission,
     load_robot,
     load_scenario,
+    recover_unfinished,
 )
-from ghost.report import write_report
 
 EXIT_CODES = {
     Result.COMPLETED: 0,
@@ -29,7 +28,6 @@ EXIT_CODES = {
     Result.ABORTED: 3,
     Result.INTERRUPTED: 4,
 }
-REFRESH_NS = 100_000_000
 
 
 def add_parser(commands: Any) -> None:
@@ -106,6 +104,89 @@ def add_parser(commands: Any) -> None:
         help="look for robots in this folder, too; may be given again",
     )
     sim.set_defaults(run=_sim)
+    _add_run(verbs)
+
+
+def _add_run(verbs: Any) -> None:
+    run = verbs.add_parser(
+        "run",
+        help="fly a mission on hardware",
+        description="Fly a mission on the flight controller at the other end of a link, and leave "
+        "a run folder with log and report. This is real: propellers turn once --allow-arming is "
+        "given.",
+        epilog="Exit code: 0 mission completed, 1 failed, 3 aborted, 4 interrupted, 130 after "
+        "Ctrl-C or SIGTERM, which lands and closes the log.",
+    )
+    run.add_argument("robot", metavar="ROBOT", help="such as x500; see `ghost robots list`")
+    run.add_argument(
+        "--link",
+        action="append",
+        required=True,
+        metavar="URL",
+        help="serial:///dev/ttyACM0:921600, udpin://0.0.0.0:14540, udpout://, tcpin://, tcpout://; "
+        "may be given again",
+    )
+    run.add_argument(
+        "--mission",
+        metavar="NAME|FILE",
+        default="hover",
+        help="a shipped mission or a .yaml file (default: hover)",
+    )
+    run.add_argument(
+        "--allow-arming",
+        action="store_true",
+        help="let the mission arm the motors; without it everything else is done",
+    )
+    run.add_argument(
+        "--hil",
+        action="store_true",
+        help="the flight controller may be a simulated one; the run is marked as such",
+    )
+    run.add_argument("--out", type=Path, metavar="DIR", help="the run folder (default: in runs/)")
+    run.add_argument(
+        "--robots", type=Path, action="append", default=[], metavar="DIR", help="a folder of robots"
+    )
+    run.set_defaults(run=_run)
+
+
+def _run(options: argparse.Namespace) -> int:
+    robot = load_robot(options.robot, options.robots)
+    mission = load_mission(find_shipped("missions", options.mission))
+    for line in recover_unfinished(Path("runs")):
+        print(line)
+    kind = "hil" if options.hil else "real"
+    out = options.out or _unused(Path("runs") / re.sub(r"[^\w.-]+", "_", f"{robot.name}-{kind}"))
+    words = ["ghost", "deploy", "run", options.robot, "--mission", options.mission]
+    words += [word for link in options.link for word in ("--link", link)]
+    words += [
+        f"--{flag}" for flag in ("allow-arming", "hil") if getattr(options, flag.replace("-", "_"))
+    ]
+    flight = RealFlight(
+        RunOrder(
+            robot,
+            mission,
+            tuple(options.link),
+            out,
+            options.allow_arming,
+            options.hil,
+            shlex.join(words),
+        )
+    )
+    handlers = {
+        number: signal.signal(number, lambda *_: flight.request_landing())
+        for number in (signal.SIGINT, signal.SIGTERM)
+    }
+    progress = Progress(f"{robot.name}: {mission.name}, {kind}")
+    for check in flight.preflight():
+        print(f"[{'PASS' if check.passed else 'FAIL'}] {check.name}: {check.detail}", flush=True)
+    try:
+        flown = flight.run(progress.show)
+    finally:
+        for number, before in handlers.items():
+            signal.signal(number, before)
+        progress.end(flight)
+    print_summary(flown, written_report(flown.folder))
+    return 130 if flight.was_asked_to_land else EXIT_CODES[flown.outcome.result]
 
 
 def _sim(options: argparse.Namespace) -> int:
@@ -129,91 +210,14 @@ def _sim(options: argparse.Namespace) -> int:
         )
     )
     before = signal.signal(signal.SIGINT, lambda *_: flight.request_landing())
-    progress = _Progress(f"{robot.name}: {mission.name}, {scenario.spec.name}")
+    progress = Progress(f"{robot.name}: {mission.name}, {scenario.spec.name}")
     try:
         flown = flight.run(progress.show)
     finally:
         signal.signal(signal.SIGINT, before)
         progress.end(flight)
-    _print_summary(flown, _report(flown.folder))
+    print_summary(flown, written_report(flown.folder))
     return 130 if flight.was_asked_to_land else EXIT_CODES[flown.outcome.result]
-
-
-class _Progress:
-    """On a terminal a line that is rewritten, and every event above it; else the events alone."""
-
-    def __init__(self, title: str) -> None:
-        print(title, flush=True)
-        self._is_live = sys.stdout.isatty()
-        self._shown_ns = 0
-        self._started_ns = time.monotonic_ns()
-
-    def show(self, flight: SimulatedFlight) -> None:
-        self._tell(flight)
-        now_ns = time.monotonic_ns()
-        if self._is_live and now_ns - self._shown_ns >= REFRESH_NS:
-            self._shown_ns = now_ns
-            print(f"\r{self._line(flight, now_ns - self._started_ns)}", end="", flush=True)
-
-    def end(self, flight: SimulatedFlight) -> None:
-        self._clear()
-        self._tell(flight)
-
-    def _tell(self, flight: SimulatedFlight) -> None:
-        for line in flight.take_news():
-            self._clear()
-            print(line, flush=True)
-
-    def _line(self, flight: SimulatedFlight, wall_ns: int) -> str:
-        simulated_ns = flight.clock.now_ns()
-        state, status = flight.statistics.state, flight.statistics.status
-        where = "no estimate yet"
-        if state is not None:
-            east_m, north_m, up_m = state.position_enu_m.tolist()
-            where = f"{east_m:7.1f} E {north_m:7.1f} N {up_m:6.1f} m up"
-        mode = status.mode.name if status else "-"
-        battery = flight.statistics.charge
-        charge = f"{battery:4.0%}" if battery is not None else "   -"
-        speed = simulated_ns / max(wall_ns, 1)
-        line = f"{simulated_ns / 1e9:8.2f} s  {mode:<8} {where}  battery {charge}  {speed:5.1f}x"
-        return line[: shutil.get_terminal_size().columns - 1]
-
-    def _clear(self) -> None:
-        if self._is_live:
-            print("\r\033[K", end="", flush=True)
-
-
-def _report(folder: Path) -> str:
-    """Where it is; a log that can't be read, or a full disk, leaves the summary as it is."""
-    try:
-        return str(write_report(folder))
-    except (GhostError, OSError) as error:
-        return f"none: {error}"
-
-
-def _print_summary(flown: Flight, report: str) -> None:
-    summary = flown.summary
-    result = flown.outcome.result.name.lower()
-    reason = flown.outcome.reason.removeprefix(f"{result}: ")
-    landing = "-" if summary.landing_error_m is None else f"{summary.landing_error_m:.2f} m"
-    flown_text = f"{summary.path_m:.1f} m in {summary.flown_ns / 1e9:.1f} s"
-    extremes = f"up to {summary.highest_m:.1f} m and {summary.fastest_mps:.1f} m/s"
-    tracking = f"{summary.tracking_rms_m:.3f} m rms, {summary.tracking_max_m:.3f} m at most"
-    estimate = f"{summary.estimate_rms_m:.3f} m rms, {summary.estimate_max_m:.3f} m at most"
-    times = f"{flown.simulated_ns / flown.wall_ns:.0f} times real time"
-    rows = [
-        ("outcome", f"{result}: {reason}" if reason else result),
-        ("flown", f"{flown_text}, {extremes}"),
-        ("tracking", f"{tracking}, off the set-point"),
-        ("estimate", f"{estimate}, off the truth"),
-        ("landed", f"{landing} from where it took off"),
-        ("events", f"{summary.events}, of them {summary.warnings} warnings or worse"),
-        ("speed", f"{flown.simulated_ns / 1e9:.1f} s in {flown.wall_ns / 1e9:.1f} s: {times}"),
-        ("log", str(flown.folder / "log.mcap")),
-        ("report", report),
-    ]
-    for name, text in rows:
-        print(f"{name:<10} {text}")
 
 
 def _command(options: argparse.Namespace, seed: int) -> str:

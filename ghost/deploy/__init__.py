@@ -1,6 +1,7 @@
 """The composition root: robots, scenarios, and the session that flies them."""
 
 from ghost.deploy.hal import MissingHalError, build_hal
+from ghost.deploy.real import RealFlight, RunOrder, recover_unfinished
 from ghost.deploy.robot import RobotDescription, read_robot
 from ghost.deploy.robots import find_robots, load_robot
 from ghost.deploy.scenario import Scenario, load_scenario
@@ -14,8 +15,10 @@ __all__ = [
     "Flight",
     "MissingHalError",
     "Order",
+    "RealFlight",
     "Result",
     "RobotDescription",
+    "RunOrder",
     "Scenario",
     "SimulatedFlight",
     "Summary",
@@ -27,4 +30,5 @@ __all__ = [
     "load_scenario",
     "load_world",
     "read_robot",
+    "recover_unfinished",
 ]

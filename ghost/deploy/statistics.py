@@ -9,10 +9,11 @@ from ghost.hal import (
     ControlState,
     FlightMode,
     GroundTruth,
+    TrajectoryCommand,
     VehicleState,
     VehicleStatus,
 )
-from ghost.hal.channels import BATTERY, CONTROL, GROUNDTRUTH_STATE, STATUS, VEHICLE
+from ghost.hal.channels import BATTERY, CMD_TRAJECTORY, CONTROL, GROUNDTRUTH_STATE, STATUS, VEHICLE
 
 
 @dataclass(slots=True)
@@ -60,6 +61,7 @@ class FlightStatistics:
         self.news: list[Event] = []
         self.charge: float | None = None
         self._control: ControlState | None = None
+        self._told: list[float] | None = None
         self._home: list[float] | None = None
         self._landed: list[float] | None = None
         self._tracking, self._estimate = _Spread(), _Spread()
@@ -71,6 +73,7 @@ class FlightStatistics:
         bus.subscribe(STATUS, self._on_status, name="statistics")
         bus.subscribe(CONTROL, self._on_control, name="statistics")
         bus.subscribe(BATTERY, self._on_battery, name="statistics")
+        bus.subscribe(CMD_TRAJECTORY, self._on_told, name="statistics")
         bus.subscribe(EVENTS, self._on_event, name="statistics")
 
     def summary(self) -> Summary:
@@ -93,6 +96,12 @@ class FlightStatistics:
 
     def _on_truth(self, truth: GroundTruth) -> None:
         before, self.truth = self.truth, truth
+        self._on_motion(truth, before)
+
+    def _on_motion(
+        self, truth: GroundTruth | VehicleState, before: GroundTruth | VehicleState | None
+    ) -> None:
+        """Where there is no truth, as in reality, the vehicle's own word has to do."""
         here = truth.position_enu_m.tolist()
         status = self.status
         if status is None or not status.armed:
@@ -106,20 +115,28 @@ class FlightStatistics:
                 self._fastest_mps, _distance(truth.velocity_enu_mps.tolist(), [0.0, 0.0, 0.0])
             )
         self._highest_m = max(self._highest_m, here[2] - self._home[2])
-        control = self._control
-        if (
-            control is not None
-            and control.stamp_ns == truth.stamp_ns
-            and status.mode is FlightMode.OFFBOARD
-        ):
-            wanted = control.position_enu_m.tolist()
-            if all(map(math.isfinite, wanted)):
-                self._tracking.add(_distance(wanted, here))
-        if self.state is not None and self.state.stamp_ns == truth.stamp_ns:
+        wanted = self._wanted(truth.stamp_ns)
+        if wanted is not None and status.mode is FlightMode.OFFBOARD:
+            self._tracking.add(_distance(wanted, here))
+        is_truth = isinstance(truth, GroundTruth)
+        if is_truth and self.state is not None and self.state.stamp_ns == truth.stamp_ns:
             self._estimate.add(_distance(self.state.position_enu_m.tolist(), here))
 
+    def _wanted(self, stamp_ns: int) -> list[float] | None:
+        """Where it should be, by its loops, or else by what it was told."""
+        if self._control is not None:
+            wanted = self._control.position_enu_m.tolist()
+            is_now = self._control.stamp_ns == stamp_ns
+            return wanted if is_now and all(map(math.isfinite, wanted)) else None
+        return self._told
+
+    def _on_told(self, command: TrajectoryCommand) -> None:
+        self._told = command.position_enu_m.tolist()
+
     def _on_state(self, state: VehicleState) -> None:
-        self.state = state
+        before, self.state = self.state, state
+        if self.truth is None:
+            self._on_motion(state, before)
 
     def _on_control(self, control: ControlState) -> None:
         self._control = control
@@ -127,8 +144,9 @@ class FlightStatistics:
     def _on_status(self, status: VehicleStatus) -> None:
         was_armed = self.status is not None and self.status.armed
         self.status = status
-        if was_armed and not status.armed and self.truth is not None:
-            self._landed = self.truth.position_enu_m.tolist()
+        newest = self.truth or self.state
+        if was_armed and not status.armed and newest is not None:
+            self._landed = newest.position_enu_m.tolist()
 
     def _on_battery(self, sample: BatterySample) -> None:
         self.charge = sample.remaining

@@ -19,7 +19,9 @@ class EstimateHealth(IntEnum):
 
 
 class FlightMode(IntEnum):
-    """MANUAL takes motors, rates and attitudes, and needs no position. OFFBOARD takes any level."""
+    """MANUAL takes motors, rates and attitudes, and needs no position; on a flight controller with a
+    pilot it is whatever the pilot flies. OFFBOARD takes any level. OTHER has no name here.
+    """
 
     MANUAL = 1
     HOLD = 2
@@ -27,6 +29,7 @@ class FlightMode(IntEnum):
     LAND = 4
     RETURN = 5
     OFFBOARD = 6
+    OTHER = 7
 
 
 class Failsafe(IntEnum):
@@ -39,6 +42,7 @@ class Failsafe(IntEnum):
     ESTIMATE_DEGRADED = 5
     CRITICAL_BATTERY = 6
     ESTIMATE_LOST = 7
+    OTHER = 8
 
 
 @message

@@ -21,6 +21,7 @@ POLICY: dict[str, tuple[str, ...]] = {
     "ghost.hardware": REAL_TIME,
     "ghost.lint": REAL_TIME,
     "ghost.report": RECORDING,
+    "ghost.sitl": REAL_TIME,
     "ghost.telemetry": RECORDING,
     "firmware_bridge": REAL_TIME,
     "hil": REAL_TIME,

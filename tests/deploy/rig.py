@@ -21,7 +21,15 @@ from ghost.deploy import (
     read_robot,
 )
 
-ROBOT_NAMES = ("crazyflie", "ground_station", "hexa", "pixhawk_bench", "x500")
+ROBOT_NAMES = (
+    "crazyflie",
+    "ground_station",
+    "hexa",
+    "pixhawk_bench",
+    "x500",
+    "x500_depth",
+    "x500_lidar",
+)
 X500: dict[str, Any] = yaml.safe_load(find_robots()["x500"].read_text(encoding="utf-8"))
 LEAVE_OUT = object()
 

@@ -20,7 +20,7 @@ from tests.deploy.backends import OwnReal, OwnSim, Wired
 from tests.deploy.rig import ROBOT_NAMES, order, scenario_of, x500_with
 
 HERE = "tests.deploy.backends"
-SIMULATED = ("crazyflie", "hexa", "x500")
+SIMULATED = ("crazyflie", "hexa", "x500", "x500_depth", "x500_lidar")
 ENVIRONMENT = (
     *("GHOST_MODE", "GHOST_HAL", "GHOST_SIM", "GHOST_REAL", "GHOST_ROBOT", "GHOST_TRANSPORT"),
     *("HAL_MODE", "HAL", "MODE", "SIM", "REAL", "SIMULATION", "SIMULATOR", "DIGITAL_TWIN"),
@@ -154,7 +154,7 @@ def test_an_argument_that_is_not_taken_is_refused_with_those_that_are(tmp_path: 
         build_hal(load_robot("x500"), mode="sim", seed=3)
     assert str(derived.value) == (
         "the derived simulation backend takes no argument 'seed'; it takes: simulator, wind, "
-        "happenings, start"
+        "happenings, start, scenery, view"
     )
     with pytest.raises(ConfigError) as own:
         build_hal(x500_with(tmp_path, hal__sim=f"{HERE}:OwnSim"), mode="sim", wind=Wind())
@@ -224,10 +224,15 @@ def test_a_fault_that_can_t_happen_is_refused(fault: Fault, said: str) -> None:
 
 @pytest.mark.parametrize("kind", FaultKind)
 def test_every_kind_of_fault_can_happen_to_something(kind: FaultKind) -> None:
-    target = {FaultKind.STRENGTH: "motor/3", FaultKind.CHARGE: "battery"}.get(kind, "gps")
+    others = {
+        FaultKind.STRENGTH: "motor/3",
+        FaultKind.CHARGE: "battery",
+        FaultKind.BLINDED: "lidar",
+    }
+    target = others.get(kind, "gps")
     takes_value = kind in {FaultKind.STRENGTH, FaultKind.CHARGE, FaultKind.NOISE, FaultKind.OFFSET}
     fault = Fault(target, kind, (0.5,) if takes_value else ())
-    backend = build_hal(load_robot("x500"), mode="sim", happenings=(Happening(10**7, fault),))
+    backend = build_hal(load_robot("x500_lidar"), mode="sim", happenings=(Happening(10**7, fault),))
     backend.reset(scenario(), 0)
     backend.step(40_000_000)
     assert backend.clock.failures == 0

@@ -55,7 +55,9 @@ def test_folders_without_a_robot_and_files_are_passed_over(tmp_path: Path) -> No
 def test_an_unknown_robot_is_refused_with_the_nearest() -> None:
     with pytest.raises(ConfigError, match=r"^no robot named 'x50'; did you mean x500\?$"):
         load_robot("x50")
-    with pytest.raises(ConfigError, match=r"^no robot named 'z'; expected crazyflie, .*, x500$"):
+    with pytest.raises(
+        ConfigError, match=r"^no robot named 'z'; expected crazyflie, .*, x500_lidar$"
+    ):
         load_robot("z")
 
 

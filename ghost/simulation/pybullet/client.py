@@ -3,7 +3,7 @@
 import os
 import sys
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, nullcontext
 from functools import partial
 from typing import Any, TextIO
 from weakref import finalize
@@ -44,11 +44,12 @@ class Client:
                 "there is no display to open a window on; fly without --view, and `ghost render` "
                 "makes pictures of the flight"
             )
-        with _hushed(sys.stdout, 1):
+        # Nothing is told without a window, and a client may be collected while others write.
+        with _hushed(sys.stdout, 1) if view else nullcontext():
             self.number: int = pybullet.connect(pybullet.GUI if view else pybullet.DIRECT)
         if self.number < 0:
             raise ConfigError("pybullet gave no physics client; too many may be open")
-        self._close = finalize(self, _disconnect, self.number)
+        self._close = finalize(self, _close_window if view else pybullet.disconnect, self.number)
 
     def __getattr__(self, name: str) -> Any:
         """Bound once, and found without this from then on."""
@@ -60,6 +61,6 @@ class Client:
         self._close()  # does nothing the second time
 
 
-def _disconnect(number: int) -> None:
+def _close_window(number: int) -> None:
     with _hushed(sys.stdout, 1):
         pybullet.disconnect(number)

@@ -31,7 +31,7 @@ class Contacts:
         self._velocities = velocities_enu_mps
         self._names = names
         self._landable = landable
-        self._touched_ns: dict[int, int] = {}
+        self._touched_ns: dict[str, int] = {}
         self._waiting: list[ContactSample] = []
         self._sequence = 0
 
@@ -39,24 +39,25 @@ class Contacts:
         """Of one step, while velocities are still those from before it. Of several things that are
         run into at once the one that is hit hardest is told.
         """
-        hardest: tuple[float, int, Any] | None = None
+        hardest: tuple[float, str, Any] | None = None
+        before_ns = self._touched_ns.copy()  # a thing may be touched in several points at once
         for point in points:
             if point[_FORCE_N] <= 0.0 and point[_APART_M] > 0.0:
                 continue
             other, (nx, ny, nz) = point[_BODY_B], point[_NORMAL]
             vx, vy, vz = (self._own - self._velocities.get(other, 0.0)).tolist()
             speed_mps = max(-(vx * nx + vy * ny + vz * nz), 0.0)
-            was_ns = self._touched_ns.get(other)
-            self._touched_ns[other] = now_ns
+            name = self._names[other]
+            was_ns = before_ns.get(name)
+            self._touched_ns[name] = now_ns
             if was_ns is not None and now_ns - was_ns < _APART_NS:
                 continue
             if other in self._landable and speed_mps < HARD_MPS:
                 continue
             if hardest is None or speed_mps > hardest[0]:
-                hardest = (speed_mps, other, point[_PLACE])
+                hardest = (speed_mps, name, point[_PLACE])
         if hardest is not None:
-            speed_mps, other, place = hardest
-            name = self._names[other]
+            speed_mps, name, place = hardest
             self._waiting.append(
                 ContactSample(now_ns, self._sequence, name, np.array(place), speed_mps)
             )

@@ -104,10 +104,10 @@ class Bodies(Craft):
         names = {add_ground(client, scenery): "ground"}
         landable = set(names)
         for solid in scenery.solids:
-            number = add_solid(client, solid, scenery.friction)
-            names[number] = solid.name
+            numbers = add_solid(client, solid, scenery.friction)
+            names |= dict.fromkeys(numbers, solid.name)
             if solid.landable:
-                landable.add(number)
+                landable.update(numbers)
         self._bodies: list[int] = []
         for row, (airframe, setup) in enumerate(zip(self.airframes, world.vehicles, strict=True)):
             if setup.start.position_enu_m is None:

@@ -1,5 +1,7 @@
 """Solid things and vehicles as PyBullet's shapes, by the figures that are there already."""
 
+from collections.abc import Iterator
+
 import numpy as np
 
 from ghost.core.exact import sine_cosine
@@ -12,6 +14,7 @@ _HALF_DISC_M = 0.01
 _TILE_M, _TILES = 10.0, 24
 _FRAME_RGB, _DISC_RGB, _FRONT_RGB = (0.2, 0.2, 0.22), (0.5, 0.52, 0.55), (0.85, 0.25, 0.15)
 _FACES = [0, 1, 2, 2, 1, 3]
+_MOST_FACES = 40_000  # of one body: Bullet takes 131,072 corners and 524,288 indices
 
 
 def add_ground(client: Client, scenery: Scenery) -> int:
@@ -24,39 +27,31 @@ def add_ground(client: Client, scenery: Scenery) -> int:
     return number
 
 
-def add_solid(client: Client, solid: Solid, friction: float) -> int:
+def add_solid(client: Client, solid: Solid, friction: float) -> list[int]:
+    """One body, or several for a mesh with more faces than Bullet takes at once."""
+    rgba = (*solid.rgb, 1.0)
     match solid.shape:
         case Box((x, y, z)):
             half = (0.5 * x, 0.5 * y, 0.5 * z)
             body = client.createCollisionShape(pybullet.GEOM_BOX, halfExtents=half)
-            looks = client.createVisualShape(
-                pybullet.GEOM_BOX, halfExtents=half, rgbaColor=(*solid.rgb, 1.0)
-            )
+            looks = client.createVisualShape(pybullet.GEOM_BOX, halfExtents=half, rgbaColor=rgba)
+            parts = [(body, looks)]
         case Cylinder(radius_m, height_m):
-            body = client.createCollisionShape(
-                pybullet.GEOM_CYLINDER, radius=radius_m, height=height_m
-            )
-            looks = client.createVisualShape(
-                pybullet.GEOM_CYLINDER,
-                radius=radius_m,
-                length=height_m,
-                rgbaColor=(*solid.rgb, 1.0),
-            )
-        case Mesh(corners_m, faces):
-            corners, indices = list(corners_m), [index for face in faces for index in face]
-            body = client.createCollisionShape(
-                pybullet.GEOM_MESH,
-                vertices=corners,
-                indices=indices,
-                flags=pybullet.GEOM_FORCE_CONCAVE_TRIMESH,
-            )
-            looks = _visual_mesh(client, corners, indices, solid.rgb)
+            kind = pybullet.GEOM_CYLINDER
+            body = client.createCollisionShape(kind, radius=radius_m, height=height_m)
+            looks = client.createVisualShape(kind, radius=radius_m, length=height_m, rgbaColor=rgba)
+            parts = [(body, looks)]
+        case Mesh():
+            parts = [_mesh(client, *piece, solid.rgb) for piece in _pieces(solid.shape)]
     w, x, y, z = solid.attitude
-    number: int = client.createMultiBody(
-        0.0, body, looks, solid.position_enu_m, (x, y, z, w), useMaximalCoordinates=1
-    )
-    client.changeDynamics(number, -1, lateralFriction=friction, restitution=0.0)
-    return number
+    numbers: list[int] = []
+    for body, looks in parts:
+        number = client.createMultiBody(
+            0.0, body, looks, solid.position_enu_m, (x, y, z, w), useMaximalCoordinates=1
+        )
+        client.changeDynamics(number, -1, lateralFriction=friction, restitution=0.0)
+        numbers.append(number)
+    return numbers
 
 
 def add_vehicle(
@@ -173,3 +168,28 @@ def _visual_mesh(client: Client, corners: list[Vector], indices: list[int], rgb:
         pybullet.GEOM_MESH, vertices=corners, indices=indices, rgbaColor=(*rgb, 1.0)
     )
     return number
+
+
+def _mesh(
+    client: Client, corners: list[Vector], indices: list[int], rgb: Vector
+) -> tuple[int, int]:
+    body: int = client.createCollisionShape(
+        pybullet.GEOM_MESH,
+        vertices=corners,
+        indices=indices,
+        flags=pybullet.GEOM_FORCE_CONCAVE_TRIMESH,
+    )
+    # The renderer leaves out faces that it sees from behind, and files turn theirs anyhow.
+    return body, _visual_mesh(client, corners, indices + indices[::-1], rgb)
+
+
+def _pieces(mesh: Mesh) -> Iterator[tuple[list[Vector], list[int]]]:
+    """Corners, and three indices of them for each face."""
+    for first in range(0, len(mesh.faces), _MOST_FACES):
+        places: dict[int, int] = {}
+        indices = [
+            places.setdefault(corner, len(places))
+            for face in mesh.faces[first : first + _MOST_FACES]
+            for corner in face
+        ]
+        yield [mesh.corners_m[corner] for corner in places], indices

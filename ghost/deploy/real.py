@@ -1,0 +1,293 @@
+"""A flight on hardware, from the first heartbeat to the closed log."""
+
+import gc
+import os
+import time
+from collections.abc import Callable
+from contextlib import suppress
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Any
+
+from ghost.core.channels import Channel
+from ghost.core.errors import GhostError, LogError, RefusedError
+from ghost.deploy.hal import build_hal
+from ghost.deploy.robot import RobotDescription
+from ghost.deploy.session import Flight
+from ghost.deploy.statistics import FlightStatistics
+from ghost.events import EVENTS, Bus, Event, EventKind, Severity
+from ghost.hal import EstimateHealth, Sample
+from ghost.mission import Mission, MissionRunner, Outcome, Result
+from ghost.perception import ObstacleFinder, obstacle_sensors
+from ghost.telemetry import Manifest, RunRecorder, describe_run, read_manifest, recover
+
+CYCLE_NS = 20_000_000
+AFTER_LANDING_NS = 2_000_000_000
+LONGEST_ABORT_NS = 120_000_000_000
+SIMULATED_MARKS = (b"ghostsim", b"ITALDINO")
+"""What simulated flight controllers have for a uid: our own, and PX4's."""
+
+_SEVERITIES = (Severity.CRITICAL,) * 3 + (Severity.ERROR, Severity.WARN, Severity.WARN)
+
+
+@dataclass(frozen=True, slots=True)
+class RunOrder:
+    """What to fly for real. hil says that the flight controller may be a simulated one."""
+
+    robot: RobotDescription
+    mission: Mission
+    links: tuple[str, ...]
+    out: Path
+    allow_arming: bool = False
+    hil: bool = False
+    reproduce: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Check:
+    """One line of the preflight list."""
+
+    name: str
+    passed: bool
+    detail: str
+
+
+class RealFlight:
+    """Connects when it is made; run() flies. request_landing() may be called from a signal
+    handler.
+    """
+
+    def __init__(self, order: RunOrder) -> None:
+        self._order = order
+        self._landing_requested = False
+        self._stop_requested = False
+        self._log_failed = False
+        self._news: list[tuple[Severity, str, str]] = []
+        self.missed_deadlines = 0
+        self.worst_late_ns = 0
+        self.backend: Any = build_hal(
+            order.robot,
+            mode="real",
+            links=order.links,
+            allow_arming=order.allow_arming,
+            on_news=self._on_link,
+            on_text=self._on_text,
+        )
+        self.backend.start()
+        try:
+            _refuse_simulated(self.backend.identity, hil=order.hil)
+            self._compose()
+        except BaseException:
+            self.backend.stop()
+            raise
+
+    def _compose(self) -> None:
+        order = self._order
+        self.clock = self.backend.clock
+        capabilities = self.backend.capabilities
+        sees = bool(obstacle_sensors(capabilities.sensors))
+        order.mission.check(order.robot.envelope, sees=sees)
+        self.bus = Bus(self.clock)
+        self.statistics = FlightStatistics(self.bus)
+        self.bus.subscribe(EVENTS, self._on_event, name="session")
+        for spec in capabilities.sensors:
+            self.backend.sensors[spec.name].subscribe(self._publisher(spec.channel))
+        self._finder = ObstacleFinder(self.bus, capabilities.sensors)
+        self.runner = MissionRunner(
+            order.mission,
+            self.bus,
+            actuators=self.backend.actuators,
+            flight_controller=self.backend.flight_controller,
+            envelope=order.robot.envelope,
+        )
+        manifest = _manifest(order, self.backend.identity)
+        self._recorder = RunRecorder(order.out, self.bus, manifest, background=True)
+
+    def preflight(self) -> list[Check]:
+        """What a pilot would look at before take-off."""
+        identity, sensors = self.backend.identity, self.backend.sensors
+        status, state = sensors["status"].poll(), sensors["vehicle"].poll()
+        battery = sensors["battery"].poll() if "battery" in sensors else None
+        allowed = self._order.allow_arming
+        return [
+            Check(
+                "flight controller",
+                passed=True,
+                detail=f"{identity.autopilot} {identity.firmware}, system {identity.system}",
+            ),
+            *(
+                Check(name, name in sensors, "streaming" if name in sensors else "not there")
+                for name in ("imu", "gps")
+            ),
+            Check("estimate", state.verdict is not EstimateHealth.LOST, state.verdict.name.lower()),
+            Check(
+                "battery",
+                battery is not None,
+                "not there" if battery is None else f"{battery.remaining:.0%}",
+            ),
+            Check("may be armed", not status.blocked, status.blocked or "yes"),
+            Check("arming allowed", allowed, "yes" if allowed else "no: all but arming is done"),
+        ]
+
+    def run(self, on_cycle: Callable[["RealFlight"], None] = lambda _: None) -> Flight:
+        started_ns = self.clock.now_ns()
+        problem = ""
+        with _undisturbed():
+            try:
+                self._fly(on_cycle)
+            finally:
+                problem = self._close()
+        flown_ns = self.clock_end_ns - started_ns
+        outcome = Outcome(Result.FAILED, problem) if problem else self.runner.outcome
+        return Flight(outcome, self.statistics.summary(), self._order.out, flown_ns, flown_ns)
+
+    def request_landing(self) -> None:
+        """Land and close the log; asked again, close it at once."""
+        self._stop_requested = self._landing_requested
+        self._landing_requested = True
+
+    @property
+    def was_asked_to_land(self) -> bool:
+        return self._landing_requested
+
+    def take_news(self) -> list[str]:
+        news, self.statistics.news = self.statistics.news, []
+        return [
+            f"{event.stamp_ns / 1e9:8.2f} s  "
+            f"{event.severity.name + ' ' if event.severity >= Severity.WARN else ''}{event.text}"
+            for event in news
+        ]
+
+    def _fly(self, on_cycle: Callable[["RealFlight"], None]) -> None:
+        """Absolute deadlines: a late cycle doesn't make the next ones late."""
+        due_ns = self.clock.now_ns()
+        down_ns: int | None = None
+        aborted_ns: int | None = None
+        while not self._stop_requested:
+            due_ns += CYCLE_NS
+            self.backend.spin(due_ns)
+            now_ns = self.clock.now_ns()
+            if now_ns - due_ns > CYCLE_NS:
+                self.missed_deadlines += (now_ns - due_ns) // CYCLE_NS
+                self.worst_late_ns = max(self.worst_late_ns, now_ns - due_ns)
+                due_ns += (now_ns - due_ns) // CYCLE_NS * CYCLE_NS
+            self._tell_news()
+            if aborted_ns is None and (self._landing_requested or self._log_failed):
+                aborted_ns = now_ns
+                why = "the flight log failed" if self._log_failed else "the operator asked to land"
+                self.runner.abort(why)
+            if self.runner.outcome.over and not self._is_armed():
+                down_ns = now_ns if down_ns is None else down_ns
+                if now_ns - down_ns >= AFTER_LANDING_NS:
+                    return
+            elif aborted_ns is not None and now_ns - aborted_ns >= LONGEST_ABORT_NS:
+                return
+            on_cycle(self)
+
+    def _close(self) -> str:
+        if self.missed_deadlines:
+            late_ms = self.worst_late_ns / 1e6
+            text = f"{self.missed_deadlines} cycles missed, the worst {late_ms:.1f} ms late"
+            self._publish(Severity.WARN, EventKind.DEADLINE_MISSED, "session", text)
+        self.clock_end_ns = self.clock.now_ns()
+        self.runner.close()
+        try:
+            self._recorder.close()
+        except (LogError, OSError) as error:
+            return str(error)
+        finally:
+            self.backend.stop()
+        return ""
+
+    def _tell_news(self) -> None:
+        news, self._news = self._news, []
+        for severity, kind, text in news:
+            self._publish(severity, kind, "link", text)
+
+    def _publish(self, severity: Severity, kind: str, source: str, text: str) -> None:
+        self.bus.publish(EVENTS, Event(self.clock.now_ns(), severity, kind, source, text))
+
+    def _on_link(self, link: Any, up: bool, why: str) -> None:
+        if up:
+            self._news.append((Severity.INFO, EventKind.LINK_UP, f"{link.endpoint} is up"))
+        else:
+            text = f"{link.endpoint} is down: {why}"
+            self._news.append((Severity.ERROR, EventKind.LINK_DOWN, text))
+
+    def _on_text(self, severity: int, text: str) -> None:
+        level = _SEVERITIES[severity] if severity < len(_SEVERITIES) else Severity.INFO
+        # What is critical to PX4 is no alarm of ours: the flight controller acts on it by itself.
+        self._news.append((min(level, Severity.ERROR), EventKind.FLIGHT_CONTROLLER_SAYS, text))
+
+    def _on_event(self, event: Event) -> None:
+        if event.kind == EventKind.LOG_FAILED:
+            self._log_failed = True
+
+    def _is_armed(self) -> bool:
+        status = self.statistics.status
+        return status is not None and status.armed
+
+    def _publisher(self, channel: Channel[Any]) -> Callable[[Sample], None]:
+        publish = self.bus.publish
+        return lambda sample: publish(channel, sample)
+
+
+class _undisturbed:  # noqa: N801 - reads as what it is: with _undisturbed()
+    """No garbage collection in the flight loop, and real-time priority where it may be had."""
+
+    def __enter__(self) -> None:
+        gc.collect()
+        gc.freeze()
+        gc.disable()
+        self._before = os.sched_getscheduler(0), os.sched_getparam(0)
+        with suppress(PermissionError):
+            os.sched_setscheduler(0, os.SCHED_FIFO, os.sched_param(10))
+
+    def __exit__(self, *_: object) -> None:
+        gc.enable()
+        gc.unfreeze()
+        with suppress(PermissionError):
+            os.sched_setscheduler(0, *self._before)
+
+
+def recover_unfinished(folder: Path) -> list[str]:
+    """Repair what a crash or a power cut left behind; a line for each."""
+    lines = []
+    for path in sorted(folder.glob("*/manifest.yaml")):
+        with suppress(GhostError, OSError):  # a folder that can't be read is no reason not to fly
+            if read_manifest(path.parent).log.status == "recording":
+                lines.append(f"{path.parent} was cut off; lost: {recover(path.parent).lost}")
+    return lines
+
+
+def is_simulated(identity: Any) -> bool:
+    """Whether a flight controller says of itself that it is simulated."""
+    uid = bytes.fromhex(identity.uid.zfill(len(identity.uid) + len(identity.uid) % 2))
+    return any(mark in uid or mark[::-1] in uid for mark in SIMULATED_MARKS)
+
+
+def _refuse_simulated(identity: Any, *, hil: bool) -> None:
+    if is_simulated(identity) and not hil:
+        raise RefusedError(
+            f"the flight controller on this link is a simulated one ({identity.autopilot} "
+            f"{identity.firmware}); `deploy run` means real hardware: give --hil to fly it anyway"
+        )
+
+
+def _manifest(order: RunOrder, identity: Any) -> Manifest:
+    robot = order.robot
+    return describe_run(
+        robot=robot.name,
+        scenario="hil" if order.hil else "real",
+        seed=0,
+        deterministic=False,
+        reproduce=order.reproduce,
+        run_id=f"{robot.name}-{'hil' if order.hil else 'real'}-{time.strftime('%Y%m%dT%H%M%S')}",
+        config={
+            "robot": robot.plain,
+            "mission": order.mission.plain or {"name": order.mission.name},
+            "links": list(order.links),
+            "flight_controller": asdict(identity),
+            "hil": order.hil,
+        },
+    )

@@ -1,0 +1,1 @@
+"""The real backend: a flight controller behind MAVLink, as the HAL sees it."""

@@ -1,0 +1,169 @@
+"""From PX4's messages to samples of the HAL: NED and FRD in, ENU and FLU out. Plain functions."""
+
+import math
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ghost.core.frames import attitude_ned_to_enu, frd_to_flu, ned_to_enu
+from ghost.core.rotations import rotate, to_matrix
+from ghost.hal import (
+    BarometerSample,
+    BatterySample,
+    EstimateHealth,
+    GpsFix,
+    GpsSample,
+    Health,
+    ImuSample,
+    MagnetometerSample,
+    RangefinderSample,
+    VehicleState,
+)
+
+FloatArray = NDArray[np.float64]
+
+GAUSS_T = 1e-4
+_HIGHRES_ACCEL, _HIGHRES_GYRO, _HIGHRES_MAG, _HIGHRES_PRESSURE = 0x7, 0x38, 0x1C0, 0x200
+_FIXES = {
+    2: GpsFix.TWO_D,
+    3: GpsFix.THREE_D,
+    4: GpsFix.DIFFERENTIAL,
+    5: GpsFix.RTK_FLOAT,
+    6: GpsFix.RTK_FIXED,
+}
+_BODY_FRD = 12
+_SWAP_NED = np.array([[0.0, 1.0, 0.0], [1.0, 0.0, 0.0], [0.0, 0.0, -1.0]])
+_SWAP_FRD = np.diag([1.0, -1.0, -1.0])
+UNKNOWN_VARIANCE = 1e6
+DEGRADED_STD_M, LOST_STD_M = 3.0, 30.0
+
+
+def has_imu(message: Any) -> bool:
+    wanted = _HIGHRES_ACCEL | _HIGHRES_GYRO
+    return bool(message.fields_updated & wanted == wanted)
+
+
+def has_magnetometer(message: Any) -> bool:
+    return bool(message.fields_updated & _HIGHRES_MAG == _HIGHRES_MAG)
+
+
+def has_barometer(message: Any) -> bool:
+    return bool(message.fields_updated & _HIGHRES_PRESSURE)
+
+
+def imu(message: Any, stamp_ns: int, sequence: int) -> ImuSample:
+    """From HIGHRES_IMU."""
+    return ImuSample(
+        stamp_ns,
+        sequence,
+        frd_to_flu([message.xacc, message.yacc, message.zacc]),
+        frd_to_flu([message.xgyro, message.ygyro, message.zgyro]),
+        message.temperature,
+    )
+
+
+def magnetometer(message: Any, stamp_ns: int, sequence: int) -> MagnetometerSample:
+    """From HIGHRES_IMU, which counts in gauss."""
+    field = frd_to_flu([message.xmag, message.ymag, message.zmag])
+    return MagnetometerSample(stamp_ns, sequence, field * GAUSS_T)
+
+
+def barometer(message: Any, stamp_ns: int, sequence: int) -> BarometerSample:
+    """From HIGHRES_IMU, which counts in hectopascal."""
+    return BarometerSample(stamp_ns, sequence, message.abs_pressure * 100.0, message.temperature)
+
+
+def gps(message: Any, stamp_ns: int, sequence: int) -> GpsSample:
+    """From GPS_RAW_INT. Accuracies are extensions that may be absent, and are then unknown."""
+    fix = _FIXES.get(message.fix_type, GpsFix.NONE)
+    horizontal_m = message.h_acc / 1e3 if message.h_acc else math.sqrt(UNKNOWN_VARIANCE)
+    vertical_m = message.v_acc / 1e3 if message.v_acc else math.sqrt(UNKNOWN_VARIANCE)
+    altitude_m = (message.alt_ellipsoid or message.alt) / 1e3
+    speed_mps = 0.0 if message.vel == 65535 else message.vel / 100.0
+    course_rad = 0.0 if message.cog == 65535 else math.radians(message.cog / 100.0)
+    north_mps, east_mps = speed_mps * math.cos(course_rad), speed_mps * math.sin(course_rad)
+    return GpsSample(
+        stamp_ns,
+        sequence,
+        message.lat / 1e7,
+        message.lon / 1e7,
+        altitude_m,
+        np.array([east_mps, north_mps, 0.0]),
+        np.diag(np.square([horizontal_m, horizontal_m, vertical_m])),
+        message.vel_acc / 1e3 if message.vel_acc else math.sqrt(UNKNOWN_VARIANCE),
+        0 if message.satellites_visible == 255 else message.satellites_visible,
+        fix,
+        health=Health.OK if fix >= GpsFix.THREE_D else Health.DEGRADED,
+    )
+
+
+def battery(message: Any, stamp_ns: int, sequence: int) -> BatterySample:
+    """From BATTERY_STATUS; what it doesn't know is NaN."""
+    cells_mv = [cell for cell in message.voltages if cell != 65535]
+    return BatterySample(
+        stamp_ns,
+        sequence,
+        sum(cells_mv) / 1e3 if cells_mv else math.nan,
+        message.current_battery / 100.0 if message.current_battery >= 0 else math.nan,
+        message.battery_remaining / 100.0 if message.battery_remaining >= 0 else math.nan,
+    )
+
+
+def rangefinder(message: Any, stamp_ns: int, sequence: int) -> RangefinderSample:
+    """From DISTANCE_SENSOR; beyond its reach is infinite."""
+    away_m = message.current_distance / 100.0
+    is_far = message.current_distance >= message.max_distance
+    return RangefinderSample(stamp_ns, sequence, math.inf if is_far else away_m)
+
+
+def state(message: Any, stamp_ns: int, sequence: int) -> VehicleState:
+    """From ODOMETRY: position in NED, velocity and rates in the body's FRD, as PX4 sends it."""
+    attitude = attitude_ned_to_enu(message.q)
+    rate = frd_to_flu([message.rollspeed, message.pitchspeed, message.yawspeed])
+    velocity = [message.vx, message.vy, message.vz]
+    position_covariance = _swapped(_block(message.pose_covariance, 0), _SWAP_NED)
+    velocity_covariance = _block(message.velocity_covariance, 0)
+    if message.child_frame_id == _BODY_FRD:
+        velocity_enu = rotate(attitude, frd_to_flu(velocity))
+        turn = to_matrix(attitude)
+        velocity_covariance = _swapped(_swapped(velocity_covariance, _SWAP_FRD), turn)
+    else:
+        velocity_enu = ned_to_enu(velocity)
+        velocity_covariance = _swapped(velocity_covariance, _SWAP_NED)
+    return VehicleState(
+        stamp_ns,
+        sequence,
+        ned_to_enu([message.x, message.y, message.z]),
+        velocity_enu,
+        attitude,
+        rate,
+        np.full(3, np.nan),
+        np.full(3, np.nan),
+        np.full(3, np.nan),
+        position_covariance,
+        velocity_covariance,
+        _swapped(_block(message.pose_covariance, 3), _SWAP_FRD),
+        _verdict(position_covariance),
+    )
+
+
+def _verdict(position_covariance_m2: FloatArray) -> EstimateHealth:
+    variance_m2 = float(position_covariance_m2[0, 0] + position_covariance_m2[1, 1])
+    if not variance_m2 < LOST_STD_M * LOST_STD_M:  # so that NaN is lost
+        return EstimateHealth.LOST
+    degraded = variance_m2 >= DEGRADED_STD_M * DEGRADED_STD_M
+    return EstimateHealth.DEGRADED if degraded else EstimateHealth.GOOD
+
+
+def _block(upper: list[float], first: int) -> FloatArray:
+    """Three rows and columns of a symmetric 6 x 6 matrix that came as its upper triangle."""
+    matrix = np.full((6, 6), np.nan)
+    matrix[np.triu_indices(6)] = upper
+    matrix = np.where(np.isnan(matrix), matrix.T, matrix)
+    return matrix[first : first + 3, first : first + 3]
+
+
+def _swapped(covariance: FloatArray, turn: FloatArray) -> FloatArray:
+    turned: FloatArray = turn @ covariance @ turn.T
+    return turned

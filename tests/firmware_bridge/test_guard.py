@@ -1,0 +1,91 @@
+"""What the network may not say, and to whom a frame is addressed: both read from raw bytes."""
+
+import math
+from typing import Any
+
+import pytest
+
+from firmware_bridge.frame import Frame, Framer
+from firmware_bridge.guard import DENIED, Guard
+from firmware_bridge.messages import Message, decode, dialect, encode
+from firmware_bridge.targets import target_of
+from ghost.core.errors import ConfigError
+from tests.firmware_bridge.router_rig import command
+
+REBOOT = dialect.MAV_CMD_PREFLIGHT_REBOOT_SHUTDOWN
+
+
+def framed(message: Message) -> Frame:
+    (frame,) = Framer().feed(encode(message, system=255, component=190, sequence=0))
+    return frame
+
+
+def ftp(opcode: int) -> Message:
+    content = [0, 0, 0, opcode, *[0] * 247]
+    return dialect.MAVLink_file_transfer_protocol_message(0, 1, 1, content)
+
+
+def as_int(number: int, first: float) -> Message:
+    return dialect.MAVLink_command_int_message(1, 1, 0, number, 0, 0, first, 0, 0, 0, 0, 0, 0)
+
+
+@pytest.mark.parametrize(
+    ("message", "name"),
+    [
+        (dialect.MAVLink_serial_control_message(10, 0, 0, 0, 0, [0] * 70), "SERIAL_CONTROL"),
+        (dialect.MAVLink_setup_signing_message(1, 1, [0] * 32, 0), "SETUP_SIGNING"),
+        (dialect.MAVLink_log_erase_message(1, 1), "LOG_ERASE"),
+        (command(REBOOT, 3.0), "BOOTLOADER"),
+        (command(REBOOT, 3.9), "BOOTLOADER"),
+        (command(REBOOT, 0.0, 3.0), "BOOTLOADER"),
+        (as_int(REBOOT, 3.0), "BOOTLOADER"),
+        (command(42650, 290876.0), "BOOTLOADER"),
+        (command(REBOOT, 1.0), ""),
+        (command(REBOOT, math.nan), ""),
+        (command(dialect.MAV_CMD_DO_SET_MODE, 1.0, 3.0), ""),
+        (dialect.MAVLink_param_set_message(1, 1, b"SYS_HITL", 3.0, 9), ""),
+        *((ftp(opcode), "") for opcode in (0, 1, 2, 3, 4, 5, 14, 15, 128)),
+        *((ftp(opcode), "FTP_WRITE") for opcode in (6, 7, 8, 9, 10, 11, 12, 13, 16)),
+    ],
+)
+def test_by_default_denied_is_what_could_take_the_vehicle_over(message: Message, name: str) -> None:
+    assert Guard().judge(framed(message)) == name
+    if name:
+        assert Guard(allow=[name]).judge(framed(message)) == ""
+
+
+def test_messages_and_commands_are_denied_by_name() -> None:
+    guard = Guard(deny=["PARAM_SET", "MAV_CMD_COMPONENT_ARM_DISARM"])
+    assert guard.names == tuple(sorted((*DENIED, "PARAM_SET", "MAV_CMD_COMPONENT_ARM_DISARM")))
+    parameter = dialect.MAVLink_param_set_message(1, 1, b"SYS_HITL", 0.0, 9)
+    assert guard.judge(framed(parameter)) == "PARAM_SET"
+    arming = dialect.MAV_CMD_COMPONENT_ARM_DISARM
+    assert guard.judge(framed(command(arming))) == "MAV_CMD_COMPONENT_ARM_DISARM"
+    assert guard.judge(framed(as_int(arming, 1.0))) == "MAV_CMD_COMPONENT_ARM_DISARM"
+
+
+@pytest.mark.parametrize(
+    ("options", "said"),
+    [
+        ({"allow": ["SERIAL_CONTROLS"]}, "named 'SERIAL_CONTROLS'; did you mean SERIAL_CONTROL?"),
+        ({"deny": ["param_set"]}, "named 'param_set'; did you mean PARAM_SET?"),
+        ({"deny": ["?"]}, "named '?'; expected one like BOOTLOADER, FTP_WRITE, "),
+        ({"allow": ["LOG_ERASE"], "deny": ["LOG_ERASE"]}, "LOG_ERASE is both allowed and denied"),
+    ],
+)
+def test_names_that_make_no_sense_are_refused(options: dict[str, list[str]], said: str) -> None:
+    with pytest.raises(ConfigError) as caught:
+        Guard(**options)
+    assert said in str(caught.value)
+
+
+@pytest.mark.parametrize("kind", dialect.mavlink_map.values(), ids=lambda kind: kind.msgname)
+def test_the_target_is_what_decoding_would_say(kind: Any) -> None:
+    payload = bytes(range(1, 256))[: kind.unpacker.size]
+    for length in (len(payload), len(payload) // 2, 1):
+        frame = Frame(kind.id, 255, 190, 0, payload[:length], b"")
+        message = decode(frame)
+        name = "target" if kind.msgname == "MANUAL_CONTROL" else "target_system"
+        system = getattr(message, name, 0)
+        component = getattr(message, "target_component", 0) if hasattr(message, name) else 0
+        assert target_of(frame) == (system, component)
