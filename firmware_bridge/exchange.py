@@ -2,7 +2,7 @@
 
 from collections.abc import Callable
 
-from firmware_bridge.hub import Hub
+from firmware_bridge.hub import Hub, Received
 from firmware_bridge.vehicle import Vehicle
 from ghost.core.errors import StalledError
 
@@ -41,6 +41,15 @@ def persist(
             ask()
         else:
             failures = 0
+
+
+def is_to(hub: Hub, received: Received) -> bool:
+    """Whether a message with a target is meant for us, or for everybody."""
+    message = received.message
+    return message.target_system in (0, hub.system) and message.target_component in (
+        0,
+        hub.component,
+    )
 
 
 def target_of(vehicle: Vehicle) -> tuple[int, int]:

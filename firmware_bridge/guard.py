@@ -4,7 +4,7 @@ import struct
 from collections.abc import Iterable, Iterator
 from difflib import get_close_matches
 
-from firmware_bridge.frame import MAGIC_V1, MAGIC_V2, Frame, Framer
+from firmware_bridge.frame import MAGIC_V1, MAGIC_V2, Frame, checksum
 from firmware_bridge.messages import dialect, id_of
 from firmware_bridge.targets import NAMES, offset_of
 from ghost.core.errors import ConfigError
@@ -87,12 +87,31 @@ class Guard:
 
 
 def _within(frame: Frame) -> Iterator[Frame]:
+    """Whole frames among the bytes of another. One look at each place, however they are laid."""
     raw = frame.raw
-    for magic in (MAGIC_V2, MAGIC_V1):
+    for magic, header_bytes in ((MAGIC_V2, 10), (MAGIC_V1, 6)):
         at = raw.find(magic, 1)
-        while at >= 0:
-            yield from Framer().feed(raw[at:])
+        while 0 <= at <= len(raw) - header_bytes:
+            found = _frame_at(raw, at, header_bytes)
+            if found is not None:
+                yield found
             at = raw.find(magic, at + 1)
+
+
+def _frame_at(raw: bytes, at: int, header_bytes: int) -> Frame | None:
+    if header_bytes == 6:
+        message_id, system_at = raw[at + 5], at + 3
+    else:
+        message_id, system_at = int.from_bytes(raw[at + 7 : at + 10], "little"), at + 5
+    end = at + header_bytes + raw[at + 1]
+    if message_id not in NAMES or end + 2 > len(raw):
+        return None
+    extra = dialect.mavlink_map[message_id].crc_extra
+    if checksum(raw[at + 1 : end], extra) != int.from_bytes(raw[end : end + 2], "little"):
+        return None
+    system, component, sequence = raw[system_at], raw[system_at + 1], raw[system_at - 1]
+    payload = raw[at + header_bytes : end]
+    return Frame(message_id, system, component, sequence, payload, raw[at : end + 2])
 
 
 def _known(name: str) -> str:

@@ -173,6 +173,8 @@ class Link:
         except OSError as error:
             self._fail(now_ns, error.strerror or str(error))
             return None
+        if result:  # bytes went: only that is a success, opening a port is none
+            self._backoff_ns = FIRST_RETRY_NS
         is_ready = self._transport.is_ready
         if self.is_up and self._transport.numbers != before:
             self._turn(up=False, why="another took its place" if is_ready else _HUNG_UP)
@@ -205,9 +207,7 @@ class Link:
     def _turn(self, *, up: bool, why: str) -> None:
         self.is_up = up
         self.problem = why
-        if up:
-            self._backoff_ns = FIRST_RETRY_NS
-        else:
+        if not up:
             self._forget()
         self._on_news(self, up, why)
 

@@ -9,10 +9,10 @@ from firmware_bridge.hub import Received
 from firmware_bridge.messages import dialect
 from firmware_bridge.vehicle import Vehicle
 
-CHUNK_CHARACTERS = 50
+CHUNK_BYTES = 50
 CHUNKS_NS = 1_000_000_000
 """What of a long text has not come by then was lost."""
-GAP = "[...]"
+GAP = b"[...]"
 
 _CHECK_NS = 100_000_000
 _SENSORS: dict[int, str] = {
@@ -81,7 +81,7 @@ _T = TypeVar("_T")
 class _LongText:
     severity: int
     begun_ns: int
-    chunks: dict[int, str] = field(default_factory=dict)
+    chunks: dict[int, bytes] = field(default_factory=dict)
     end: int | None = None
 
     @property
@@ -90,7 +90,9 @@ class _LongText:
 
 
 class Notices:
-    """Tells changes, and not how things are at first: that is what vehicle and state say."""
+    """Tells changes, and not how things are at first. PX4's texts come only to a link on which it
+    hears the heartbeat of a ground station.
+    """
 
     def __init__(
         self,
@@ -127,14 +129,16 @@ class Notices:
         if not self._vehicle.is_mine(received):
             return
         message = received.message
+        # UTF-8, which may be cut anywhere: the dialect would decode each chunk by itself.
+        text = received.frame.payload[1 : 1 + CHUNK_BYTES].split(b"\0")[0]
         if message.id == 0:
-            self._tell(message.severity, message.text)
+            self._tell(message.severity, text)
             return
         if message.id in self._done:  # a second copy
             return
         long = self._long.setdefault(message.id, _LongText(message.severity, received.at_ns))
-        long.chunks[message.chunk_seq] = message.text
-        if len(message.text) < CHUNK_CHARACTERS:
+        long.chunks[message.chunk_seq] = text
+        if len(text) < CHUNK_BYTES:
             long.end = message.chunk_seq
         if long.is_whole:
             self._finish(message.id, received.at_ns)
@@ -146,7 +150,7 @@ class Notices:
         parts = [long.chunks.get(place, GAP) for place in range(last + 1)]
         if long.end is None:
             parts.append(GAP)
-        self._tell(long.severity, "".join(parts))
+        self._tell(long.severity, b"".join(parts))
 
     def _give_up_on_old(self, now_ns: int) -> None:
         for number, long in tuple(self._long.items()):
@@ -157,9 +161,9 @@ class Notices:
             number: at_ns for number, at_ns in self._done.items() if now_ns - at_ns < CHUNKS_NS
         }
 
-    def _tell(self, severity: int, text: str) -> None:
+    def _tell(self, severity: int, text: bytes) -> None:
         # PX4 ends a text with a tab where it also sends it as an event.
-        self._on_text(Text(severity, text.rstrip("\t\n ")))
+        self._on_text(Text(severity, text.decode("utf-8", "replace").rstrip("\t\n ")))
 
     def _on_heartbeat(self, received: Received) -> None:
         if not self._vehicle.is_mine(received):
@@ -182,14 +186,13 @@ class Notices:
         if not self._vehicle.is_mine(received):
             return
         message = received.message
-        present = message.onboard_control_sensors_present
-        watched = present & message.onboard_control_sensors_enabled
+        # PX4 sets this bit among the healthy only, and never says that it is there.
+        is_ready = bool(message.onboard_control_sensors_health & _PREARM)
+        if _differs(self._is_ready, is_ready):
+            self._on_change(ReadyChanged(is_ready))
+        self._is_ready = is_ready
+        watched = message.onboard_control_sensors_present & message.onboard_control_sensors_enabled
         ill = watched & ~message.onboard_control_sensors_health
-        if present & _PREARM:
-            is_ready = bool(message.onboard_control_sensors_health & _PREARM)
-            if _differs(self._is_ready, is_ready):
-                self._on_change(ReadyChanged(is_ready))
-            self._is_ready = is_ready
         names = tuple(
             name for bit, name in sorted(_SENSORS.items()) if ill & bit and bit != _PREARM
         )

@@ -8,7 +8,7 @@ import struct
 from collections.abc import Callable
 from pathlib import Path
 
-from firmware_bridge.exchange import persist, target_of
+from firmware_bridge.exchange import is_to, persist, target_of
 from firmware_bridge.hub import Received
 from firmware_bridge.messages import dialect, id_of
 from firmware_bridge.parameter_values import (
@@ -145,14 +145,25 @@ class Parameters:
         return len(parameters)
 
     def load(self, path: Path) -> tuple[str, ...]:
-        """Set what the file has otherwise; the names of those."""
+        """Set what the file has otherwise; the names of those. One that is not taken doesn't keep
+        the others from it: RefusedError names all such at the end.
+        """
         wanted = read_parameters(path)
         current = self.read_all()
         changed = tuple(
             name for name, parameter in sorted(wanted.items()) if current.get(name) != parameter
         )
+        failures: list[str] = []
         for name in changed:
-            self.set(name, wanted[name].value)
+            try:
+                self.set(name, wanted[name].value)
+            except (ConfigError, RefusedError) as error:
+                failures.append(str(error))
+        if failures:
+            raise RefusedError(
+                f"{len(failures)} of {len(changed)} parameters of {path} were not taken: "
+                f"{'; '.join(failures)}"
+            )
         return changed
 
     def close(self) -> None:
@@ -240,8 +251,9 @@ class Parameters:
                 self._ask_for_missing()
 
     def _on_error(self, received: Received) -> None:
-        if self._vehicle.is_mine(received) and received.message.param_id:
-            self._errors[received.message.param_id] = received.message.error
+        message = received.message
+        if self._vehicle.is_mine(received) and is_to(self._hub, received) and message.param_id:
+            self._errors[message.param_id] = message.error
 
 
 class _ParameterSet:

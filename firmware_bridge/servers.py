@@ -9,7 +9,8 @@ from firmware_bridge.endpoint import Endpoint
 from firmware_bridge.frame import Frame
 from ghost.core.errors import LinkError
 
-READ_BYTES = 65_536
+READ_BYTES = 4096
+"""A turn and a client: one that floods the router keeps the others waiting for that long."""
 
 Address = tuple[object, ...]
 Heard = list[tuple[Client, list[Frame]]]

@@ -83,8 +83,8 @@ def make_key(path: Path) -> Key:
 
 
 class Signer:
-    """Signs what one link sends and judges what it hears. state is a file beside the key that holds
-    a time which no earlier run has used: a clock that was set back doesn't repeat signatures.
+    """Signs what one link sends and judges what it hears. state is a file of this link's own that
+    holds a time which no earlier run has used: a clock that was set back doesn't repeat signatures.
     """
 
     def __init__(self, key: Key, *, link_id: int = 0, state: Path | None = None) -> None:

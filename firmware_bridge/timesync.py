@@ -42,11 +42,6 @@ class Trip:
     round_trip_ns: int
     heard_ns: int
 
-    def bound_ns(self, now_ns: int, drift_ppm: int) -> int:
-        """How far off the offset may be by now."""
-        drift_ns = abs(now_ns - self.heard_ns) * drift_ppm // 1_000_000
-        return (self.round_trip_ns + 1) // 2 + drift_ns + RESOLUTION_NS
-
 
 class TimeSync:
     """Asks while its hub spins. Also answers the flight controller's own questions."""
@@ -57,6 +52,7 @@ class TimeSync:
         self.slips = 0
         """How often it ran off by more than drift explained, so that more drift is allowed for."""
         self.drift_ppm = DRIFT_PPM
+        self.resolution_ns = RESOLUTION_NS
         self._vehicle = vehicle
         self._hub = vehicle.hub
         self._trips: deque[Trip] = deque()
@@ -85,7 +81,7 @@ class TimeSync:
     def uncertainty_ns(self) -> int:
         """How far off the offset is at most; it grows while nothing is heard."""
         now_ns = self._hub.now_ns()
-        return self._best(now_ns).bound_ns(now_ns, self.drift_ppm)
+        return self._bound_ns(self._best(now_ns), now_ns)
 
     def to_run_ns(self, time_usec: int) -> int:
         """A message's time_usec in run time."""
@@ -99,7 +95,7 @@ class TimeSync:
         self._hub.spin_until(
             lambda: self.is_synced,
             within_ns=within_ns,
-            what=f"waiting for {ENOUGH_ANSWERS} answers to TIMESYNC, {self._answers} were there",
+            what=f"waiting for {ENOUGH_ANSWERS} answers to TIMESYNC",
         )
 
     def close(self) -> None:
@@ -109,7 +105,12 @@ class TimeSync:
     def _best(self, now_ns: int) -> Trip:
         if not self._trips:
             raise StalledError("the flight controller has not told its time yet; wait for TimeSync")
-        return min(self._trips, key=lambda trip: trip.bound_ns(now_ns, self.drift_ppm))
+        return min(self._trips, key=lambda trip: self._bound_ns(trip, now_ns))
+
+    def _bound_ns(self, trip: Trip, now_ns: int) -> int:
+        """How far off its offset may be by now."""
+        drift_ns = abs(now_ns - trip.heard_ns) * self.drift_ppm // 1_000_000
+        return (trip.round_trip_ns + 1) // 2 + drift_ns + self.resolution_ns
 
     def _tick(self, now_ns: int) -> None:
         if self._vehicle.system is None or now_ns < self._due_ns:
@@ -142,17 +143,20 @@ class TimeSync:
                 self._take_odd(trip)
                 return
             if apart_ns > 0:
-                self._widen(trip)
+                self._widen(trip, apart_ns)
         self._odd.clear()
         self._keep(trip)
 
-    def _widen(self, trip: Trip) -> None:
-        """The newest holds the truth, so the older ones no longer do: the clocks run apart."""
+    def _widen(self, trip: Trip, apart_ns: int) -> None:
+        """The newest holds the truth, so the older ones no longer do. The clocks run apart, or the
+        other one goes in steps: PX4's own simulation takes 4 ms at a time.
+        """
         self.slips += 1
+        self.resolution_ns = max(self.resolution_ns, apart_ns)
         before = self._trips[-1]
-        apart_ns = abs(trip.offset_ns - before.offset_ns)
-        apart_ns += (trip.round_trip_ns + before.round_trip_ns) // 2
-        seen_ppm = apart_ns * 1_000_000 // max(trip.heard_ns - before.heard_ns, 1) + 1
+        moved_ns = abs(trip.offset_ns - before.offset_ns)
+        moved_ns += (trip.round_trip_ns + before.round_trip_ns) // 2
+        seen_ppm = moved_ns * 1_000_000 // max(trip.heard_ns - before.heard_ns, 1) + 1
         self.drift_ppm = min(max(self.drift_ppm, seen_ppm), MOST_DRIFT_PPM)
         self._trips.clear()
 
@@ -164,7 +168,7 @@ class TimeSync:
         if len(self._odd) < JUMP_ANSWERS:
             return
         self.resets += 1
-        self.drift_ppm = DRIFT_PPM
+        self.drift_ppm, self.resolution_ns = DRIFT_PPM, RESOLUTION_NS
         self._trips.clear()
         self._answers = 0
         for odd in self._odd:
@@ -180,6 +184,5 @@ class TimeSync:
     def _apart_ns(self, trip: Trip) -> int:
         """The gap between what is believed and what this trip allows; none if negative."""
         best = self._best(trip.heard_ns)
-        allowed_ns = best.bound_ns(trip.heard_ns, self.drift_ppm)
-        allowed_ns += trip.bound_ns(trip.heard_ns, self.drift_ppm)
+        allowed_ns = self._bound_ns(best, trip.heard_ns) + self._bound_ns(trip, trip.heard_ns)
         return abs(trip.offset_ns - best.offset_ns) - allowed_ns

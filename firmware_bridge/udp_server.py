@@ -12,7 +12,7 @@ from firmware_bridge.targets import NAMES
 SILENCE_NS = 30_000_000_000
 MOST_CLIENTS = 32
 
-_DATAGRAMS_A_TURN = 64
+_DATAGRAMS_A_TURN = 8
 
 
 class UdpServer:

@@ -152,12 +152,14 @@ def _add_run(verbs: Any) -> None:
 def _run(options: argparse.Namespace) -> int:
     robot = load_robot(options.robot, options.robots)
     mission = load_mission(find_shipped("missions", options.mission))
-    for line in recover_unfinished(Path("runs")):
-        print(line)
     kind = "hil" if options.hil else "real"
     out = options.out or _unused(Path("runs") / re.sub(r"[^\w.-]+", "_", f"{robot.name}-{kind}"))
+    for folder in dict.fromkeys((Path("runs"), out.parent)):
+        for line in recover_unfinished(folder):
+            print(line, flush=True)
     words = ["ghost", "deploy", "run", options.robot, "--mission", options.mission]
     words += [word for link in options.link for word in ("--link", link)]
+    words += [word for folder in options.robots for word in ("--robots", str(folder))]
     words += [
         f"--{flag}" for flag in ("allow-arming", "hil") if getattr(options, flag.replace("-", "_"))
     ]
@@ -178,7 +180,7 @@ def _run(options: argparse.Namespace) -> int:
     }
     progress = Progress(f"{robot.name}: {mission.name}, {kind}")
     for check in flight.preflight():
-        print(f"[{'PASS' if check.passed else 'FAIL'}] {check.name}: {check.detail}", flush=True)
+        print(f"[{check.mark}] {check.name}: {check.detail}", flush=True)
     try:
         flown = flight.run(progress.show)
     finally:

@@ -1,5 +1,6 @@
 """What is told of a flight while it goes on, and when it is over."""
 
+import math
 import shutil
 import sys
 import time
@@ -48,7 +49,7 @@ class Progress:
             where = f"{east_m:7.1f} E {north_m:7.1f} N {up_m:6.1f} m up"
         mode = status.mode.name if status else "-"
         battery = flight.statistics.charge
-        charge = f"{battery:4.0%}" if battery is not None else "   -"
+        charge = "   -" if battery is None or math.isnan(battery) else f"{battery:4.0%}"
         speed = simulated_ns / max(wall_ns, 1)
         line = f"{simulated_ns / 1e9:8.2f} s  {mode:<8} {where}  battery {charge}  {speed:5.1f}x"
         return line[: shutil.get_terminal_size().columns - 1]
@@ -74,16 +75,23 @@ def print_summary(flown: Flight, report: str) -> None:
     flown_text = f"{summary.path_m:.1f} m in {summary.flown_ns / 1e9:.1f} s"
     extremes = f"up to {summary.highest_m:.1f} m and {summary.fastest_mps:.1f} m/s"
     tracking = f"{summary.tracking_rms_m:.3f} m rms, {summary.tracking_max_m:.3f} m at most"
-    estimate = f"{summary.estimate_rms_m:.3f} m rms, {summary.estimate_max_m:.3f} m at most"
-    times = f"{flown.simulated_ns / flown.wall_ns:.0f} times real time"
+    estimate = []
+    if summary.estimate_rms_m is not None:  # else nobody knew the truth
+        told = f"{summary.estimate_rms_m:.3f} m rms, {summary.estimate_max_m:.3f} m at most"
+        estimate = [("estimate", f"{told}, off the truth")]
+    speed = []
+    if flown.simulated_ns != flown.wall_ns:  # else it was flown for real
+        times = f"{flown.simulated_ns / flown.wall_ns:.0f} times real time"
+        spans = f"{flown.simulated_ns / 1e9:.1f} s in {flown.wall_ns / 1e9:.1f} s"
+        speed = [("speed", f"{spans}: {times}")]
     rows = [
         ("outcome", f"{result}: {reason}" if reason else result),
         ("flown", f"{flown_text}, {extremes}"),
         ("tracking", f"{tracking}, off the set-point"),
-        ("estimate", f"{estimate}, off the truth"),
+        *estimate,
         ("landed", f"{landing} from where it took off"),
         ("events", f"{summary.events}, of them {summary.warnings} warnings or worse"),
-        ("speed", f"{flown.simulated_ns / 1e9:.1f} s in {flown.wall_ns / 1e9:.1f} s: {times}"),
+        *speed,
         ("log", str(flown.folder / "log.mcap")),
         ("report", report),
     ]

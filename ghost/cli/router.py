@@ -21,7 +21,7 @@ def add_parser(commands: Any) -> None:
         "byte for byte. A message goes where its addressee was heard, or to all where it has none. "
         "What opens a shell, erases logs, writes files or firmware is denied to the network.",
         epilog="Prints a line for whoever comes, goes or is denied something, and a table of "
-        "rates: every 5 s on a terminal, else at the end. Ctrl-C or SIGTERM ends it. Exit code: 0 "
+        "rates: every 5 s on a terminal, and at the end. Ctrl-C or SIGTERM ends it. Exit code: 0 "
         "ended so, 1 could not start.",
     )
     parser.add_argument(
@@ -101,8 +101,7 @@ def _run(router: "Router", ended: list[int]) -> None:
         if is_live and router.now_ns() - shown_ns >= TABLE_NS:
             shown_ns = router.now_ns()
             table.show()
-    if not is_live:
-        table.show()
+    table.show()
 
 
 class _Table:

@@ -1,9 +1,10 @@
 """A flight on hardware, from the first heartbeat to the closed log."""
 
 import gc
+import math
 import os
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from contextlib import suppress
 from dataclasses import asdict, dataclass
 from pathlib import Path
@@ -16,7 +17,7 @@ from ghost.deploy.robot import RobotDescription
 from ghost.deploy.session import Flight
 from ghost.deploy.statistics import FlightStatistics
 from ghost.events import EVENTS, Bus, Event, EventKind, Severity
-from ghost.hal import EstimateHealth, Sample
+from ghost.hal import BatterySample, EstimateHealth, Health, Sample
 from ghost.mission import Mission, MissionRunner, Outcome, Result
 from ghost.perception import ObstacleFinder, obstacle_sensors
 from ghost.telemetry import Manifest, RunRecorder, describe_run, read_manifest, recover
@@ -24,6 +25,8 @@ from ghost.telemetry import Manifest, RunRecorder, describe_run, read_manifest, 
 CYCLE_NS = 20_000_000
 AFTER_LANDING_NS = 2_000_000_000
 LONGEST_ABORT_NS = 120_000_000_000
+LONGEST_SILENCE_NS = 10_000_000_000
+"""Once the mission is over; a vehicle that isn't heard is left to its flight controller."""
 SIMULATED_MARKS = (b"ghostsim", b"ITALDINO")
 """What simulated flight controllers have for a uid: our own, and PX4's."""
 
@@ -45,11 +48,18 @@ class RunOrder:
 
 @dataclass(frozen=True, slots=True)
 class Check:
-    """One line of the preflight list."""
+    """One line of the preflight list. What isn't needed is told, and flown without."""
 
     name: str
     passed: bool
     detail: str
+    is_needed: bool = True
+
+    @property
+    def mark(self) -> str:
+        if self.passed:
+            return "PASS"
+        return "FAIL" if self.is_needed else "WARN"
 
 
 class RealFlight:
@@ -62,6 +72,8 @@ class RealFlight:
         self._landing_requested = False
         self._stop_requested = False
         self._log_failed = False
+        self._aborted_ns: int | None = None
+        self._down_ns: int | None = None
         self._news: list[tuple[Severity, str, str]] = []
         self.missed_deadlines = 0
         self.worst_late_ns = 0
@@ -104,29 +116,21 @@ class RealFlight:
         self._recorder = RunRecorder(order.out, self.bus, manifest, background=True)
 
     def preflight(self) -> list[Check]:
-        """What a pilot would look at before take-off."""
+        """What a pilot would look at before take-off. What fails now may pass within the time that
+        the mission waits for it.
+        """
         identity, sensors = self.backend.identity, self.backend.sensors
         status, state = sensors["status"].poll(), sensors["vehicle"].poll()
-        battery = sensors["battery"].poll() if "battery" in sensors else None
+        is_good = state.verdict is EstimateHealth.GOOD
         allowed = self._order.allow_arming
+        told = f"{identity.autopilot} {identity.firmware}, system {identity.system}"
         return [
-            Check(
-                "flight controller",
-                passed=True,
-                detail=f"{identity.autopilot} {identity.firmware}, system {identity.system}",
-            ),
-            *(
-                Check(name, name in sensors, "streaming" if name in sensors else "not there")
-                for name in ("imu", "gps")
-            ),
-            Check("estimate", state.verdict is not EstimateHealth.LOST, state.verdict.name.lower()),
-            Check(
-                "battery",
-                battery is not None,
-                "not there" if battery is None else f"{battery.remaining:.0%}",
-            ),
+            Check("flight controller", passed=True, detail=told),
+            *(_stream_check(name, sensors) for name in ("imu", "gps")),
+            Check("estimate", is_good, state.verdict.name.lower()),
+            _battery_check(sensors["battery"].poll() if "battery" in sensors else None),
             Check("may be armed", not status.blocked, status.blocked or "yes"),
-            Check("arming allowed", allowed, "yes" if allowed else "no: all but arming is done"),
+            Check("arming allowed", allowed, "yes" if allowed else "no: give --allow-arming"),
         ]
 
     def run(self, on_cycle: Callable[["RealFlight"], None] = lambda _: None) -> Flight:
@@ -161,8 +165,6 @@ class RealFlight:
     def _fly(self, on_cycle: Callable[["RealFlight"], None]) -> None:
         """Absolute deadlines: a late cycle doesn't make the next ones late."""
         due_ns = self.clock.now_ns()
-        down_ns: int | None = None
-        aborted_ns: int | None = None
         while not self._stop_requested:
             due_ns += CYCLE_NS
             self.backend.spin(due_ns)
@@ -172,17 +174,25 @@ class RealFlight:
                 self.worst_late_ns = max(self.worst_late_ns, now_ns - due_ns)
                 due_ns += (now_ns - due_ns) // CYCLE_NS * CYCLE_NS
             self._tell_news()
-            if aborted_ns is None and (self._landing_requested or self._log_failed):
-                aborted_ns = now_ns
-                why = "the flight log failed" if self._log_failed else "the operator asked to land"
-                self.runner.abort(why)
-            if self.runner.outcome.over and not self._is_armed():
-                down_ns = now_ns if down_ns is None else down_ns
-                if now_ns - down_ns >= AFTER_LANDING_NS:
-                    return
-            elif aborted_ns is not None and now_ns - aborted_ns >= LONGEST_ABORT_NS:
+            if self._ends(now_ns):
                 return
             on_cycle(self)
+
+    def _ends(self, now_ns: int) -> bool:
+        """Whether there is nothing left to fly or to record."""
+        is_over = self.runner.outcome.over
+        if self._aborted_ns is None and (self._landing_requested or self._log_failed):
+            if is_over and self._landing_requested:  # there is nothing of ours to land
+                return True
+            self._aborted_ns = now_ns
+            why = "the flight log failed" if self._log_failed else "the operator asked to land"
+            self.runner.abort(why)
+        if is_over and not self._is_armed():
+            self._down_ns = now_ns if self._down_ns is None else self._down_ns
+            return now_ns - self._down_ns >= AFTER_LANDING_NS
+        if is_over and self._silent_ns(now_ns) >= LONGEST_SILENCE_NS:
+            return True
+        return self._aborted_ns is not None and now_ns - self._aborted_ns >= LONGEST_ABORT_NS
 
     def _close(self) -> str:
         if self.missed_deadlines:
@@ -227,6 +237,12 @@ class RealFlight:
         status = self.statistics.status
         return status is not None and status.armed
 
+    def _silent_ns(self, now_ns: int) -> int:
+        """Since the flight controller's last word of how it is."""
+        status = self.statistics.status
+        is_silent = status is None or status.health is Health.OFFLINE
+        return now_ns - (status.stamp_ns if status is not None else 0) if is_silent else 0
+
     def _publisher(self, channel: Channel[Any]) -> Callable[[Sample], None]:
         publish = self.bus.publish
         return lambda sample: publish(channel, sample)
@@ -250,6 +266,22 @@ class _undisturbed:  # noqa: N801 - reads as what it is: with _undisturbed()
             os.sched_setscheduler(0, *self._before)
 
 
+def _stream_check(name: str, sensors: Mapping[str, Any]) -> Check:
+    is_there = name in sensors
+    return Check(name, is_there, "streaming" if is_there else "not there", is_needed=False)
+
+
+def _battery_check(battery: BatterySample | None) -> Check:
+    if battery is None:
+        return Check("battery", passed=False, detail="not reported", is_needed=False)
+    volts = "" if math.isnan(battery.voltage_v) else f"{battery.voltage_v:.1f} V"
+    if math.isnan(battery.remaining):
+        told = f"{volts or 'no voltage'}, charge not reported"
+        return Check("battery", passed=False, detail=told, is_needed=False)
+    told = f"{battery.remaining:.0%}{volts and ', '}{volts}"
+    return Check("battery", passed=True, detail=told)
+
+
 def recover_unfinished(folder: Path) -> list[str]:
     """Repair what a crash or a power cut left behind; a line for each."""
     lines = []
@@ -261,9 +293,12 @@ def recover_unfinished(folder: Path) -> list[str]:
 
 
 def is_simulated(identity: Any) -> bool:
-    """Whether a flight controller says of itself that it is simulated."""
+    """Whether a flight controller says of itself that it is simulated. A board has the number of
+    its processor; PX4's simulation has its instance there, and nothing else.
+    """
     uid = bytes.fromhex(identity.uid.zfill(len(identity.uid) + len(identity.uid) % 2))
-    return any(mark in uid or mark[::-1] in uid for mark in SIMULATED_MARKS)
+    is_marked = any(mark in uid or mark[::-1] in uid for mark in SIMULATED_MARKS)
+    return is_marked or not any(uid[2:])
 
 
 def _refuse_simulated(identity: Any, *, hil: bool) -> None:

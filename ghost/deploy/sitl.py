@@ -10,7 +10,7 @@ from firmware_bridge.endpoint import parse_endpoint
 from firmware_bridge.hub import Hub
 from firmware_bridge.link import Link
 from ghost.core.clock import SystemClock
-from ghost.core.errors import ConfigError
+from ghost.core.errors import ConfigError, LinkError
 from ghost.deploy.hal import MissingHalError, build_hal
 from ghost.deploy.robot import RobotDescription
 from ghost.simulation.backend import AdapterBackend
@@ -67,8 +67,8 @@ class Sitl:
         self._is_over = threading.Event()
         try:
             for endpoint in endpoints:
-                self.hub.add(endpoint)
-            self.face = Face(self.hub, self.vehicle)
+                _refuse_closed(self.hub.add(endpoint))
+            self.face = Face(self.hub, self.vehicle, order.speed)
         except BaseException:
             self.close()
             raise
@@ -98,6 +98,12 @@ class Sitl:
 def stop_on_signals(sitl: Sitl) -> None:
     for number in (signal.SIGINT, signal.SIGTERM):
         signal.signal(number, sitl.stop)
+
+
+def _refuse_closed(link: Link) -> None:
+    """What can't even be begun, such as a port that is taken; a peer may come later."""
+    if not link.numbers:
+        raise LinkError(f"link {link.endpoint} can't be opened: {link.problem}")
 
 
 def _hurried(robot: RobotDescription, speed: float) -> RobotDescription:

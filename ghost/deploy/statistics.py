@@ -36,7 +36,9 @@ class _Spread:
 
 @dataclass(frozen=True, slots=True)
 class Summary:
-    """Errors in metres; tracking is the true position against the set-point in OFFBOARD."""
+    """Errors in metres; tracking is the true position against the set-point in OFFBOARD. Where
+    there is no truth, the estimate's error is None, and tracking is by the estimate.
+    """
 
     flown_ns: int
     path_m: float
@@ -44,8 +46,8 @@ class Summary:
     fastest_mps: float
     tracking_rms_m: float
     tracking_max_m: float
-    estimate_rms_m: float
-    estimate_max_m: float
+    estimate_rms_m: float | None
+    estimate_max_m: float | None
     landing_error_m: float | None
     warnings: int
     events: int
@@ -87,8 +89,8 @@ class FlightStatistics:
             self._fastest_mps,
             self._tracking.rms,
             self._tracking.largest,
-            self._estimate.rms,
-            self._estimate.largest,
+            self._estimate.rms if self._estimate.count else None,
+            self._estimate.largest if self._estimate.count else None,
             landing_m,
             self._warnings,
             self._events,

@@ -19,8 +19,8 @@ class EstimateHealth(IntEnum):
 
 
 class FlightMode(IntEnum):
-    """MANUAL takes motors, rates and attitudes, and needs no position; on a flight controller with a
-    pilot it is whatever the pilot flies. OFFBOARD takes any level. OTHER has no name here.
+    """MANUAL takes motors, rates and attitudes, and needs no position; with a pilot it is whatever
+    the pilot flies. OFFBOARD takes any level. OTHER has no name here.
     """
 
     MANUAL = 1

@@ -4,7 +4,7 @@ from collections.abc import Callable
 from dataclasses import replace
 from typing import Any
 
-from ghost.hal import Health, Sample, SensorSpec, Unsubscribe
+from ghost.hal import EstimateHealth, Health, Sample, SensorSpec, Unsubscribe, VehicleState
 
 STALE_PERIODS = 3
 
@@ -12,6 +12,9 @@ STALE_PERIODS = 3
 class StreamProvider:
     """The newest sample to poll, and every one to whoever subscribed. A stream that stops says so
     once: its last sample again, OFFLINE.
+
+    A vehicle's state says so at its own rate, LOST: a mission lives by states, and without any it
+    would neither give up nor time out.
     """
 
     def __init__(self, spec: SensorSpec) -> None:
@@ -19,11 +22,16 @@ class StreamProvider:
         self.sequence = 0
         self._newest: Any = None
         self._heard_ns = 0
+        self._told_ns = 0
         self._callbacks: dict[object, Callable[[Any], None]] = {}
 
     @property
     def is_heard(self) -> bool:
         return self._newest is not None
+
+    @property
+    def is_offline(self) -> bool:
+        return self._newest is not None and self._newest.health is Health.OFFLINE
 
     def poll(self) -> Sample | None:
         newest: Sample | None = self._newest
@@ -40,19 +48,28 @@ class StreamProvider:
 
         return unsubscribe
 
+    def slow_down(self, period_ns: int) -> None:
+        """To what is really there, if that is less than what was asked for."""
+        self.spec = replace(self.spec, period_ns=max(self.spec.period_ns, period_ns))
+
     def push(self, sample: Any, now_ns: int) -> None:
+        """What is older than the newest is dropped: it was overtaken on its way."""
         self._heard_ns = now_ns
-        self._deliver(sample)
+        if self._newest is None or sample.stamp_ns > self._newest.stamp_ns:
+            self._deliver(sample)
 
     def judge(self, now_ns: int) -> None:
         """Notice silence."""
-        newest = self._newest
-        if newest is None or newest.health is Health.OFFLINE:
+        newest, period_ns = self._newest, self.spec.period_ns
+        if newest is None or now_ns - self._heard_ns <= STALE_PERIODS * period_ns:
             return
-        if now_ns - self._heard_ns > STALE_PERIODS * self.spec.period_ns:
-            offline = {"health": Health.OFFLINE} if "health" in newest.__dataclass_fields__ else {}
-            if offline:
-                self._deliver(replace(newest, stamp_ns=now_ns, sequence=self.sequence, **offline))
+        said: dict[str, Any] = {"stamp_ns": now_ns, "sequence": self.sequence}
+        if isinstance(newest, VehicleState):
+            if now_ns - self._told_ns >= period_ns:
+                self._told_ns = now_ns
+                self._deliver(replace(newest, **said, verdict=EstimateHealth.LOST))
+        elif newest.health is not Health.OFFLINE:
+            self._deliver(replace(newest, **said, health=Health.OFFLINE))
 
     def _deliver(self, sample: Any) -> None:
         self._newest = sample

@@ -33,14 +33,17 @@ class StatusBook:
     """What several messages say, put together."""
 
     heartbeat: Any = None
-    is_landed: bool = True
+    is_landed: bool | None = None
     can_arm: bool | None = None
     complaint: str = ""
     killed: bool = False
     home_enu_m: NDArray[np.float64] = field(default_factory=lambda: np.zeros(3))
 
     def on_extended(self, message: Any) -> None:
-        self.is_landed = message.landed_state == dialect.MAV_LANDED_STATE_ON_GROUND
+        if message.landed_state == dialect.MAV_LANDED_STATE_UNDEFINED:
+            self.is_landed = None
+        else:
+            self.is_landed = message.landed_state == dialect.MAV_LANDED_STATE_ON_GROUND
 
     def on_sys_status(self, message: Any) -> None:
         self.can_arm = bool(message.onboard_control_sensors_health & PREARM_BIT)
@@ -53,6 +56,8 @@ class StatusBook:
         return self.heartbeat is not None and bool(self.heartbeat.base_mode & modes.ARMED_FLAG)
 
     def blocked(self) -> str:
+        if self.is_landed is None:
+            return "the flight controller has not said yet whether it is on the ground"
         if self.can_arm is None:
             return "the flight controller has not said yet whether it may be armed"
         if self.can_arm:
@@ -68,7 +73,7 @@ class StatusBook:
             mode_of(heartbeat.custom_mode),
             self.is_armed,
             self.killed,
-            self.is_landed,
+            bool(self.is_landed),  # unknown is in the air: there, nothing is disarmed
             Failsafe.OTHER if critical and self.is_armed else Failsafe.NONE,
             "" if self.is_armed else self.blocked(),
             self.home_enu_m,

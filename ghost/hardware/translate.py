@@ -31,8 +31,11 @@ _FIXES = {
     4: GpsFix.DIFFERENTIAL,
     5: GpsFix.RTK_FLOAT,
     6: GpsFix.RTK_FIXED,
+    7: GpsFix.THREE_D,  # a base station's
+    8: GpsFix.DIFFERENTIAL,  # PPP
 }
-_BODY_FRD = 12
+_LOCAL_NED, _BODY_FRD = 1, 12
+_INVALID_SIGNAL = 1
 _SWAP_NED = np.array([[0.0, 1.0, 0.0], [1.0, 0.0, 0.0], [0.0, 0.0, -1.0]])
 _SWAP_FRD = np.diag([1.0, -1.0, -1.0])
 UNKNOWN_VARIANCE = 1e6
@@ -101,6 +104,7 @@ def gps(message: Any, stamp_ns: int, sequence: int) -> GpsSample:
 def battery(message: Any, stamp_ns: int, sequence: int) -> BatterySample:
     """From BATTERY_STATUS; what it doesn't know is NaN."""
     cells_mv = [cell for cell in message.voltages if cell != 65535]
+    cells_mv += [cell for cell in message.voltages_ext if cell not in (0, 65535)]
     return BatterySample(
         stamp_ns,
         sequence,
@@ -111,14 +115,22 @@ def battery(message: Any, stamp_ns: int, sequence: int) -> BatterySample:
 
 
 def rangefinder(message: Any, stamp_ns: int, sequence: int) -> RangefinderSample:
-    """From DISTANCE_SENSOR; beyond its reach is infinite."""
-    away_m = message.current_distance / 100.0
+    """From DISTANCE_SENSOR; beyond its reach is infinite, and so is what it doesn't trust."""
+    is_trusted = message.signal_quality != _INVALID_SIGNAL
     is_far = message.current_distance >= message.max_distance
-    return RangefinderSample(stamp_ns, sequence, math.inf if is_far else away_m)
+    is_near = message.current_distance < message.min_distance
+    return RangefinderSample(
+        stamp_ns,
+        sequence,
+        math.inf if is_far or not is_trusted else message.current_distance / 100.0,
+        Health.OK if is_trusted and not is_near else Health.DEGRADED,
+    )
 
 
 def state(message: Any, stamp_ns: int, sequence: int) -> VehicleState:
-    """From ODOMETRY: position in NED, velocity and rates in the body's FRD, as PX4 sends it."""
+    """From ODOMETRY: position in NED, rates in the body's FRD, and velocity in either: PX4 v1.18
+    sends NED.
+    """
     attitude = attitude_ned_to_enu(message.q)
     rate = frd_to_flu([message.rollspeed, message.pitchspeed, message.yawspeed])
     velocity = [message.vx, message.vy, message.vz]
@@ -144,11 +156,15 @@ def state(message: Any, stamp_ns: int, sequence: int) -> VehicleState:
         position_covariance,
         velocity_covariance,
         _swapped(_block(message.pose_covariance, 3), _SWAP_FRD),
-        _verdict(position_covariance),
+        _verdict(message, position_covariance),
     )
 
 
-def _verdict(position_covariance_m2: FloatArray) -> EstimateHealth:
+def _verdict(message: Any, position_covariance_m2: FloatArray) -> EstimateHealth:
+    """A frame that isn't aligned to north is as good as none."""
+    where = (message.x, message.y, message.z, message.vx, message.vy, message.vz, *message.q)
+    if message.frame_id != _LOCAL_NED or message.quality < 0 or not all(map(math.isfinite, where)):
+        return EstimateHealth.LOST
     variance_m2 = float(position_covariance_m2[0, 0] + position_covariance_m2[1, 1])
     if not variance_m2 < LOST_STD_M * LOST_STD_M:  # so that NaN is lost
         return EstimateHealth.LOST
@@ -157,11 +173,18 @@ def _verdict(position_covariance_m2: FloatArray) -> EstimateHealth:
 
 
 def _block(upper: list[float], first: int) -> FloatArray:
-    """Three rows and columns of a symmetric 6 x 6 matrix that came as its upper triangle."""
-    matrix = np.full((6, 6), np.nan)
-    matrix[np.triu_indices(6)] = upper
-    matrix = np.where(np.isnan(matrix), matrix.T, matrix)
-    return matrix[first : first + 3, first : first + 3]
+    """Three rows and columns of a symmetric 6 x 6 matrix that came as its upper triangle. Variances
+    without covariances are independent; covariances without variances mean nothing.
+    """
+    triangle = np.zeros((6, 6))
+    triangle[np.triu_indices(6)] = upper
+    block = triangle[first : first + 3, first : first + 3]
+    variances = np.diag(block)
+    if not np.isfinite(variances).all():
+        return np.full((3, 3), np.nan)
+    block = np.where(np.isfinite(block), block, 0.0)
+    whole: FloatArray = block + block.T - np.diag(variances)
+    return whole
 
 
 def _swapped(covariance: FloatArray, turn: FloatArray) -> FloatArray:

@@ -141,10 +141,10 @@ class Commands:
         return self._mode("TAKEOFF", takeoff_m=height_m)
 
     def _set_mode(self, order: Order) -> Answer:
+        if not all(0.0 <= order[place] < 256.0 for place in (1, 2, 3)):  # nor NaN
+            return DENIED, f"No mode {order[1]:g} {order[2]:g} {order[3]:g}"
         if not int(order[1]) & modes.CUSTOM_MODE_FLAG:
             return DENIED, "Only PX4's custom modes are known"
-        if not all(math.isfinite(value) and 0.0 <= value < 256.0 for value in (order[2], order[3])):
-            return DENIED, f"No mode {order[2]:g} {order[3]:g}"
         return self._mode(modes.name_of(int(order[2]) << 16 | int(order[3]) << 24))
 
     def _mode(self, name: str, *, takeoff_m: float | None = None) -> Answer:
@@ -182,13 +182,15 @@ class Commands:
         return DONE
 
     def _start_mission(self, order: Order) -> Answer:
-        if order[1] > 0.0 and not self._route.jump_to(int(order[1])):
+        if order[1] > 0.0 and not self._jump(order[1]):
             return DENIED, f"No mission item {order[1]:g}"
         return self._mode("MISSION")
 
     def _set_current(self, order: Order) -> Answer:
-        found = math.isfinite(order[1]) and self._route.jump_to(int(order[1]))
-        return DONE if found else (DENIED, f"No mission item {order[1]:g}")
+        return DONE if self._jump(order[1]) else (DENIED, f"No mission item {order[1]:g}")
+
+    def _jump(self, number: float) -> bool:
+        return math.isfinite(number) and self._route.jump_to(int(number))
 
     def _request_message(self, order: Order) -> Answer:
         return self._send(order, int(order[1]) if math.isfinite(order[1]) else -1)

@@ -14,7 +14,7 @@ from ghost.sitl.offboard import Offboard
 from ghost.sitl.parameters import Parameters
 from ghost.sitl.pilot import Pilot
 from ghost.sitl.route import MissionRoute
-from ghost.sitl.streams import Streams
+from ghost.sitl.streams import Streams, extended_sys_state
 from ghost.sitl.vehicle import SitlVehicle
 
 COMPONENT: int = dialect.MAV_COMP_ID_AUTOPILOT1
@@ -34,9 +34,12 @@ class Face:
     spin in between.
     """
 
-    def __init__(self, hub: Hub, vehicle: SitlVehicle) -> None:
+    def __init__(self, hub: Hub, vehicle: SitlVehicle, speed: float = 1.0) -> None:
+        """Speed is that of simulated time, for clients that ask what time it is."""
         self._hub = hub
         self._vehicle = vehicle
+        self._speed = speed
+        self._stepped_ns = hub.now_ns()
         self._text_numbers = itertools.count(1)
         is_ours = self._is_ours
         self._parameters = Parameters(hub, vehicle, is_ours=is_ours, system=hub.system)
@@ -65,13 +68,17 @@ class Face:
         hub.every(HEARTBEAT_NS, lambda _: self._beat())
 
     def step(self) -> None:
+        self._stepped_ns = self._hub.now_ns()
         self.pilot.step()
         self._parameters.step()
         condition = self._condition()
         if condition != self._told:
             self._tell_news(self._told, condition)
             self._told = condition
-            self._hub.send(self.heartbeat())  # a change doesn't wait for the next second
+            # A change doesn't wait for the next second. That it is down comes before that it is
+            # disarmed, as from PX4, which waits in between: disarmed in the air is a disaster.
+            self._hub.send(extended_sys_state(self._vehicle))
+            self._hub.send(self.heartbeat())
         self._streams.step(self._vehicle.now_ns)
 
     def heartbeat(self) -> Message:
@@ -125,8 +132,15 @@ class Face:
     def _on_timesync(self, received: Received) -> None:
         message = received.message
         if message.tc1 == 0:
-            answer = dialect.MAVLink_timesync_message(self._vehicle.now_ns, message.ts1)
+            answer = dialect.MAVLink_timesync_message(self._boot_ns(), message.ts1)
             self._hub.send(answer, received.link)
+
+    def _boot_ns(self) -> int:
+        """Simulated time goes in steps; what time it is between them is told to the clock's own
+        fineness. Never 0, which would be a question.
+        """
+        since_ns = round((self._hub.now_ns() - self._stepped_ns) * self._speed)
+        return max(self._vehicle.now_ns + min(since_ns, self._vehicle.period_ns), 1)
 
     def _on_set_mode(self, received: Received) -> None:
         """The old way, which has no answer."""

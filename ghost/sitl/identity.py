@@ -3,8 +3,8 @@
 from firmware_bridge.messages import Message, dialect
 
 SIMULATED = "ghostsim"
-"""In AUTOPILOT_VERSION's uid and flight_custom_version, as ASCII. Both read as its hexadecimal,
-67686f737473696d, in firmware_bridge's Identity.uid and git_hash: no board and no commit has that.
+"""In AUTOPILOT_VERSION's uid, uid2 and flight_custom_version, as ASCII: firmware_bridge's
+Identity.uid begins with its hexadecimal, 67686f737473696d, and git_hash is just that.
 """
 
 DIALECT_VERSION = (1, 18, 0)
@@ -58,5 +58,5 @@ def autopilot_version() -> Message:
         0,
         0,
         int.from_bytes(mark, "big"),
-        [0] * 18,
+        [*mark, *[0] * 10],
     )

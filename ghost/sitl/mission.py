@@ -5,38 +5,13 @@ from dataclasses import dataclass, field
 
 from firmware_bridge.hub import Hub, Received
 from firmware_bridge.link import Link
-from firmware_bridge.messages import Message, dialect
+from firmware_bridge.messages import dialect
+from firmware_bridge.mission_items import MissionItem, item_of
 
 MISSION = dialect.MAV_MISSION_TYPE_MISSION
 ASK_AGAIN_NS = 250_000_000
 MOST_QUESTIONS = 10
 MOST_ITEMS = 1000
-
-
-@dataclass(frozen=True, slots=True)
-class Item:
-    """As it came, but for angles in degrees. z_m goes by the frame."""
-
-    command: int
-    frame: int
-    parameters: tuple[float, float, float, float]
-    latitude_deg: float
-    longitude_deg: float
-    z_m: float
-    autocontinue: int = 1
-
-    @staticmethod
-    def of(message: Message) -> "Item":
-        four = (message.param1, message.param2, message.param3, message.param4)
-        return Item(
-            message.command,
-            message.frame,
-            four,
-            message.x / 1e7,
-            message.y / 1e7,
-            message.z,
-            message.autocontinue,
-        )
 
 
 @dataclass(slots=True)
@@ -45,7 +20,7 @@ class _Upload:
     component: int
     link: Link
     count: int
-    items: list[Item] = field(default_factory=list)
+    items: list[MissionItem] = field(default_factory=list)
     asked_ns: int = 0
     questions: int = 0
 
@@ -62,8 +37,8 @@ class MissionStore:
         is_ours: Callable[[int, int], bool],
         tell: Callable[[str], None],
     ) -> None:
-        self.items: tuple[Item, ...] = ()
-        self.judge: Callable[[Item], tuple[int, str]] = _accept
+        self.items: tuple[MissionItem, ...] = ()
+        self.judge: Callable[[MissionItem], tuple[int, str]] = _accept
         self.on_change: Callable[[], None] = lambda: None
         self.on_current: Callable[[int], bool] = lambda _: False
         self.is_flown: Callable[[], bool] = lambda: False
@@ -115,7 +90,7 @@ class MissionStore:
             return
         if message.seq != len(upload.items):
             return  # one that came twice, or one that will be asked for again
-        item = Item.of(message)
+        item = item_of(message)
         verdict, why = self.judge(item)
         if verdict != dialect.MAV_MISSION_ACCEPTED:
             self._upload = None
@@ -158,10 +133,13 @@ class MissionStore:
                 item.command,
                 0,
                 item.autocontinue,
-                *item.parameters,
-                round(item.latitude_deg * 1e7),
-                round(item.longitude_deg * 1e7),
-                item.z_m,
+                item.param1,
+                item.param2,
+                item.param3,
+                item.param4,
+                item.x,
+                item.y,
+                item.z,
                 MISSION,
             ),
             received.link,
@@ -179,7 +157,7 @@ class MissionStore:
         if not self.on_current(received.message.seq):
             self._tell(f"No mission item {received.message.seq}")
 
-    def _replace(self, items: tuple[Item, ...]) -> None:
+    def _replace(self, items: tuple[MissionItem, ...]) -> None:
         self.items = items
         self.on_change()
 
@@ -215,6 +193,6 @@ class MissionStore:
         )
 
 
-def _accept(item: Item) -> tuple[int, str]:
+def _accept(item: MissionItem) -> tuple[int, str]:
     del item
     return dialect.MAV_MISSION_ACCEPTED, ""

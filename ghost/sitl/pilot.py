@@ -20,6 +20,8 @@ FloatArray = NDArray[np.float64]
 Tell = Callable[[str], None]
 
 GUIDE_PERIOD_NS = 20_000_000
+TURN_RPS = 1.05
+"""PX4's MPC_YAWRAUTO_MAX: how fast the heading follows on a way of its own."""
 CLIMB_SHARE = 0.6
 """Of the envelope's climb, for a glide upwards: the rest is for the loops."""
 
@@ -59,7 +61,7 @@ class Pilot:
         self._chosen = "HOLD"
         self._takeoff_m: float | None = None
         self._glide: Glide | None = None
-        self._yaw_rad = 0.0
+        self._yaw_rad = self._final_yaw_rad = 0.0
         self._was_armed = False
         self.cruise_mps: float | None = None
         self.route: Route | None = None
@@ -129,7 +131,9 @@ class Pilot:
             ack = vehicle.request(Action.OFFBOARD)
             if not ack.accepted:
                 return ack.detail
-        self._yaw_rad = vehicle.yaw_rad if yaw_rad is None else yaw_rad
+        if self._glide is None:
+            self._yaw_rad = vehicle.yaw_rad
+        self._final_yaw_rad = self._yaw_rad if yaw_rad is None else yaw_rad
         start_m, velocity_mps = vehicle.position_enu_m, state.velocity_enu_mps
         if self._glide is not None and self._glide.is_done:
             start_m = self._glide.target_m
@@ -200,7 +204,11 @@ class Pilot:
         if glide is None or vehicle.mode is not FlightMode.OFFBOARD:
             self._glide = None
             return
-        place_m, velocity_mps = glide.step(GUIDE_PERIOD_NS / 1e9)
+        step_s = GUIDE_PERIOD_NS / 1e9
+        place_m, velocity_mps = glide.step(step_s)
+        turn_rad = math.remainder(self._final_yaw_rad - self._yaw_rad, math.tau)
+        most_rad = TURN_RPS * step_s
+        self._yaw_rad += min(max(turn_rad, -most_rad), most_rad)
         ack = vehicle.send(
             TrajectoryCommand(*vehicle.stamp(), place_m, velocity_mps, np.zeros(3), self._yaw_rad)
         )

@@ -7,10 +7,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from firmware_bridge.messages import Message, dialect
+from firmware_bridge.mission_items import MissionItem
 from ghost.core.errors import FrameError
 from ghost.core.frames import Geodetic, LocalFrame
 from ghost.hal import Action, FlightMode
-from ghost.sitl.mission import Item, MissionStore
+from ghost.sitl.mission import MissionStore
 from ghost.sitl.parameters import Parameters
 from ghost.sitl.pilot import Pilot
 from ghost.sitl.vehicle import SitlVehicle
@@ -133,29 +134,31 @@ class MissionRoute:
         total, mode = len(self._store.items), 1 if self.is_flown else 2
         self._send(dialect.MAVLink_mission_current_message(self.current, total, state, mode))
 
-    def judge(self, item: Item) -> tuple[int, str]:
+    def judge(self, item: MissionItem) -> tuple[int, str]:
         """Whether it could be flown, as the mission protocol says it."""
         if item.command not in _COMMANDS:
             return dialect.MAV_MISSION_UNSUPPORTED, f"command {item.command} is not supported"
         if item.command in _PLACES and item.frame not in (*ABSOLUTE, *RELATIVE):
             return dialect.MAV_MISSION_UNSUPPORTED_FRAME, f"frame {item.frame} is not supported"
-        if item.command not in (*_PLACES, TAKEOFF):
-            return dialect.MAV_MISSION_ACCEPTED, ""
-        if not math.isfinite(item.z_m):
+        if item.command in (*_PLACES, TAKEOFF) and not math.isfinite(item.z):
             return dialect.MAV_MISSION_INVALID_PARAM7, "no height"
-        if item.command == TAKEOFF:
-            return dialect.MAV_MISSION_ACCEPTED, ""
-        try:
-            why = self._pilot.unreachable(self._place(item))
-        except FrameError as error:
-            return dialect.MAV_MISSION_INVALID, str(error)
+        why = self._unreachable(item) if item.command in (*_PLACES, LAND) else ""
         return (dialect.MAV_MISSION_INVALID if why else dialect.MAV_MISSION_ACCEPTED), why
 
-    def _start(self, item: Item) -> str:
+    def _unreachable(self, item: MissionItem) -> str:
+        try:
+            place_m = self._place(item)
+        except FrameError as error:
+            return str(error)
+        if item.command == LAND:  # on the ground, wherever that is
+            place_m[2] = self._vehicle.envelope.min_altitude_m
+        return self._pilot.unreachable(place_m)
+
+    def _start(self, item: MissionItem) -> str:
         """What it is doing from now on; an empty phase is one that ended at once."""
         self.tell_current()
         if item.command == SPEED:
-            self._pilot.cruise_mps = item.parameters[1] if item.parameters[1] > 0.0 else None
+            self._pilot.cruise_mps = item.param2 if item.param2 > 0.0 else None
             return "there"
         if item.command == RETURN:
             return self._return()
@@ -163,26 +166,26 @@ class MissionRoute:
             return self._climb(item)
         if item.command in (TAKEOFF, DELAY):
             return "there"
-        if item.command == LAND and not (item.latitude_deg or item.longitude_deg):
+        if item.command == LAND and not (item.x or item.y):
             return self._hand_over(Action.LAND, "down")
         return self._go(item)
 
-    def _climb(self, item: Item) -> str:
+    def _climb(self, item: MissionItem) -> str:
         height_m = self._parameters["MIS_TAKEOFF_ALT"]
         if item.command == TAKEOFF:
             home_m = self._home_m()
-            height_m = item.z_m
+            height_m = item.z
             if item.frame in ABSOLUTE:
                 height_m -= self._vehicle.frame.to_geodetic(home_m).altitude_m
         return self._hand_over(Action.TAKEOFF, "climb", height_m)
 
-    def _go(self, item: Item) -> str:
+    def _go(self, item: MissionItem) -> str:
         here_m = self._vehicle.position_enu_m
         target_m = self._place(item)
         if item.command == LAND:
             target_m = np.array([target_m[0], target_m[1], here_m[2]])
         east_m, north_m = (target_m - here_m)[:2].tolist()
-        yaw_deg = item.parameters[3]
+        yaw_deg = item.param4
         yaw_rad: float | None = None
         if math.isfinite(yaw_deg):
             yaw_rad = math.radians(90.0 - yaw_deg)
@@ -222,22 +225,22 @@ class MissionRoute:
         self._pilot.hand_over(Action.HOLD)
         return ""
 
-    def _is_there(self, item: Item) -> bool:
+    def _is_there(self, item: MissionItem) -> bool:
         if not self._pilot.has_arrived:
             return False
         target_m = self._place(item)
         off_m = self._vehicle.position_enu_m - target_m
         if item.command == LAND:
             off_m[2] = 0.0
-        radius_m = item.parameters[1] if item.command == WAYPOINT else 0.0
+        radius_m = item.param2 if item.command == WAYPOINT else 0.0
         if not radius_m > 0.0:  # NaN, too
             radius_m = self._parameters["NAV_ACC_RAD"]
         return float(np.linalg.norm(off_m)) <= radius_m
 
-    def _has_waited(self, item: Item) -> bool:
+    def _has_waited(self, item: MissionItem) -> bool:
         if item.command == LOITER:
             return False
-        wait_s = item.parameters[0] if item.command in (WAYPOINT, LOITER_TIME, DELAY) else 0.0
+        wait_s = item.param1 if item.command in (WAYPOINT, LOITER_TIME, DELAY) else 0.0
         now_ns = self._vehicle.now_ns
         self._since_ns = now_ns if self._since_ns is None else self._since_ns
         return not wait_s > 0.0 or now_ns - self._since_ns >= wait_s * 1e9
@@ -249,13 +252,13 @@ class MissionRoute:
         self.current, self._is_complete, self._phase = 0, False, ""
         self.tell_current()
 
-    def _place(self, item: Item) -> FloatArray:
+    def _place(self, item: MissionItem) -> FloatArray:
         return place_enu_m(
             self._vehicle.frame,
             self._home_m(),
-            item.latitude_deg,
-            item.longitude_deg,
-            item.z_m if math.isfinite(item.z_m) else 0.0,
+            item.x / 1e7,
+            item.y / 1e7,
+            item.z if math.isfinite(item.z) else 0.0,
             relative=item.frame not in ABSOLUTE,
         )
 

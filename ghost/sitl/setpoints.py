@@ -54,21 +54,24 @@ def position_command(message: Message, here: Here) -> Command | str:
     is_body = frame == dialect.MAV_FRAME_BODY_NED
     if is_body and has_position:
         return "positions in the body's frame are not supported"
-    velocity = _velocity([message.vx, message.vy, message.vz], here.yaw_rad, is_body=is_body)
+    place, way = [message.x, message.y, message.z], [message.vx, message.vy, message.vz]
+    has_pull = bool(_has(mask, NO_ACCELERATION)) and has_position and has_velocity
+    pull = [message.afx, message.afy, message.afz] if has_pull else [0.0, 0.0, 0.0]
+    if not _is_finite([*(place if has_position else ()), *(way if has_velocity else ()), *pull]):
+        return "its numbers are not finite"
+    velocity = _velocity(way, here.yaw_rad, is_body=is_body) if has_velocity else np.zeros(3)
     has_yaw = not mask & NO_YAW and math.isfinite(message.yaw)
     yaw_rad = yaw_enu_rad(message.yaw) if has_yaw else here.yaw_rad
     yaw_rate_rps = 0.0 if mask & NO_YAW_RATE else -message.yaw_rate
-    position = ned_to_enu([message.x, message.y, message.z])
+    stamp = (here.stamp_ns, here.sequence)
     if has_position and has_velocity:
-        pull = [message.afx, message.afy, message.afz]
-        acceleration = ned_to_enu(pull) if _has(mask, NO_ACCELERATION) else np.zeros(3)
         return TrajectoryCommand(
-            here.stamp_ns, here.sequence, position, velocity, acceleration, yaw_rad, yaw_rate_rps
+            *stamp, ned_to_enu(place), velocity, ned_to_enu(pull), yaw_rad, yaw_rate_rps
         )
     if has_position:
-        return PositionCommand(here.stamp_ns, here.sequence, position, yaw_rad)
+        return PositionCommand(*stamp, ned_to_enu(place), yaw_rad)
     if has_velocity:
-        return VelocityCommand(here.stamp_ns, here.sequence, velocity, yaw_rad, yaw_rate_rps)
+        return VelocityCommand(*stamp, velocity, yaw_rad, yaw_rate_rps)
     return "a set-point without position and velocity is not supported"
 
 
@@ -82,6 +85,8 @@ def attitude_command(message: Message, here: Here) -> Command | str:
         if mask & (NO_ROLL_PITCH_RATE | NO_TURN_RATE):
             return "neither an attitude nor three rates"
         return BodyRateCommand(here.stamp_ns, here.sequence, frd_to_flu(rates), message.thrust)
+    if not _is_finite(message.q):
+        return "its numbers are not finite"
     try:
         attitude = normalize(attitude_ned_to_enu(message.q))
     except FrameError as error:
@@ -94,6 +99,10 @@ def yaw_enu_rad(yaw_ned_rad: float) -> float:
     """From north and clockwise to east and anticlockwise, in -pi to pi."""
     yaw_rad = 0.5 * math.pi - yaw_ned_rad
     return math.atan2(math.sin(yaw_rad), math.cos(yaw_rad))
+
+
+def _is_finite(numbers: list[float]) -> bool:
+    return all(math.isfinite(number) for number in numbers)
 
 
 def _has(mask: int, ignored: int) -> bool | None:

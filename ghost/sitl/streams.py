@@ -62,6 +62,8 @@ GROUND_STATION_HZ: Mapping[str, float] = {
 """PX4's rates in simulation: on two links of a computer, neither of which is slow."""
 
 FASTEST_PERIOD_NS = 4_000_000
+SLOWEST_PERIOD_NS = 2_000_000_000_000
+"""More microseconds than MESSAGE_INTERVAL holds are no use."""
 _GOOD_FIX = 3
 _SENSORS = (
     dialect.MAV_SYS_STATUS_SENSOR_3D_GYRO
@@ -96,9 +98,7 @@ class Streams:
         self._vehicle = vehicle
         self._outlets = {id(link): _Outlet(link) for link in hub.links}
         for link in hub.links:
-            is_ground = link.endpoint.number == GROUND_STATION_PORT
-            rates = GROUND_STATION_HZ if is_ground else ONBOARD_HZ
-            for name, rate_hz in rates.items():
+            for name, rate_hz in _default_hz(link).items():
                 self._outlet(link).streams[id_of(name)] = _Stream(round(1e9 / rate_hz))
 
     def step(self, now_ns: int) -> None:
@@ -125,11 +125,12 @@ class Streams:
             return False
         streams = self._outlet(link).streams
         if interval_us == 0.0:
-            interval_us = 1e6 / ONBOARD_HZ[name] if name in ONBOARD_HZ else -1.0
+            rate_hz = _default_hz(link).get(name)
+            interval_us = -1.0 if rate_hz is None else 1e6 / rate_hz
         if interval_us < 0.0:
             streams.pop(number, None)
         else:
-            period_ns = max(round(interval_us * 1e3), FASTEST_PERIOD_NS)
+            period_ns = min(max(round(interval_us * 1e3), FASTEST_PERIOD_NS), SLOWEST_PERIOD_NS)
             streams[number] = _Stream(period_ns, self._vehicle.now_ns)
         return True
 
@@ -147,6 +148,10 @@ class Streams:
 
     def _outlet(self, link: Link) -> _Outlet:
         return self._outlets.setdefault(id(link), _Outlet(link))
+
+
+def _default_hz(link: Link) -> Mapping[str, float]:
+    return GROUND_STATION_HZ if link.endpoint.number == GROUND_STATION_PORT else ONBOARD_HZ
 
 
 def _of_state(
@@ -238,7 +243,7 @@ def _sys_status(vehicle: SitlVehicle) -> Message:
     )
 
 
-def _extended_sys_state(vehicle: SitlVehicle) -> Message:
+def extended_sys_state(vehicle: SitlVehicle) -> Message:
     landed = dialect.MAV_LANDED_STATE_IN_AIR
     if vehicle.on_ground:
         landed = dialect.MAV_LANDED_STATE_ON_GROUND
@@ -257,7 +262,7 @@ _BUILDERS: dict[str, Callable[[SitlVehicle], Message | None]] = {
     "BATTERY_STATUS": _battery,
     "DISTANCE_SENSOR": _rangefinder,
     "ESTIMATOR_STATUS": _of_state(reports.estimator_status),
-    "EXTENDED_SYS_STATE": _extended_sys_state,
+    "EXTENDED_SYS_STATE": extended_sys_state,
     "GLOBAL_POSITION_INT": _global_position,
     "GPS_RAW_INT": _gps,
     "HIGHRES_IMU": _highres_imu,

@@ -17,7 +17,9 @@ from ghost.hal import (
     EstimateHealth,
     Failsafe,
     FlightMode,
+    Health,
     SafetyEnvelope,
+    Sample,
     ScenarioSpec,
     VehicleState,
     VehicleStatus,
@@ -26,7 +28,7 @@ from ghost.hal.airframe import Airframe
 from ghost.simulation.backend import AdapterBackend
 
 FloatArray = NDArray[np.float64]
-S = TypeVar("S")
+S = TypeVar("S", bound=Sample)
 
 STEP_NS = 1_000_000
 _LONGEST_NS = 2**62
@@ -52,7 +54,6 @@ class SitlVehicle:
         self._autopilot = backend.flight_controller.autopilot
         self._sequence = itertools.count()
         self._state: VehicleState | None = None
-        self._first_home_m: FloatArray | None = None
         self._was_armed = False
 
     @property
@@ -110,11 +111,11 @@ class SitlVehicle:
 
     @property
     def home_enu_m(self) -> FloatArray | None:
-        """Where it was armed, before that where it stood first; None before it knows a place."""
+        """Where it was armed, before that where it stands; None before it knows a place."""
         status = self._status()
         if self._was_armed and status is not None:
             return status.home_enu_m
-        return self._first_home_m
+        return self.position_enu_m if self.is_located else None
 
     def state(self) -> VehicleState | None:
         """The estimate of now; None before there is one."""
@@ -123,10 +124,10 @@ class SitlVehicle:
         return self._state
 
     def newest(self, kind: type[S]) -> S | None:
-        """The newest sample of a type, from whichever sensor gives it."""
+        """The newest sample of a type, from whichever sensor gives it and works."""
         for provider in self._backend.sensors.values():
-            sample: object = provider.poll()
-            if isinstance(sample, kind):
+            sample = provider.poll()
+            if isinstance(sample, kind) and sample.health is not Health.OFFLINE:
                 return sample
         return None
 
@@ -134,8 +135,6 @@ class SitlVehicle:
         """One control period."""
         self._backend.step(self.period_ns)
         self._state = None
-        if self._first_home_m is None and self.is_located:
-            self._first_home_m = self.position_enu_m
 
     def request(self, action: Action, *, altitude_m: float = 0.0) -> ActionAck:
         ack = self._backend.flight_controller.request(action, altitude_m=altitude_m)

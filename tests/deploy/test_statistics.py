@@ -89,7 +89,7 @@ def flown() -> Flown:
 def test_nothing_heard_is_a_flight_of_nothing(flown: Flown) -> None:
     summary = flown.summary()
     assert (summary.flown_ns, summary.path_m, summary.highest_m) == (0, 0.0, 0.0)
-    assert (summary.tracking_rms_m, summary.estimate_rms_m) == (0.0, 0.0)
+    assert (summary.tracking_rms_m, summary.estimate_rms_m) == (0.0, None)
     assert summary.landing_error_m is None
 
 

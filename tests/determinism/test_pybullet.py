@@ -34,5 +34,6 @@ def test_two_processes_write_the_same_bytes(
     options = ("--mission", mission, "--scenario", scenario, "--world", world, "--seed", "1")
     where = ("--simulator", "pybullet", "--out", theirs)
     command = (sys.executable, "-m", "ghost.cli", "deploy", "sim", robot, *options, *where)
-    subprocess.run(command, check=True, capture_output=True, timeout=100)
+    done = subprocess.run(command, check=False, capture_output=True, text=True, timeout=100)
+    assert done.returncode == 0, done.stderr
     assert file_sha256(ours / "log.mcap") == file_sha256(theirs / "log.mcap")

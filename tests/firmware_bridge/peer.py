@@ -13,6 +13,8 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 
+import pytest
+
 from firmware_bridge.endpoint import parse_endpoint
 from firmware_bridge.hub import Handler, Hub, Received
 from firmware_bridge.messages import Message, dialect
@@ -21,6 +23,7 @@ from tests.firmware_bridge.link_rig import heartbeat
 
 SYSTEM = 1
 TICK_NS = 2_000_000
+MS = 1_000_000
 
 
 @dataclass(frozen=True)
@@ -34,7 +37,7 @@ class Loss:
 
 
 GOOD = Loss()
-BAD = Loss(lost=0.15, doubled=0.1, late=0.1)
+BAD = Loss(lost=0.1, doubled=0.1, late=0.1)
 
 
 @dataclass
@@ -54,6 +57,7 @@ class Peer:
         self._is_over = threading.Event()
         self._thread = threading.Thread(target=self._run, daemon=True)
         self.hub.every(50_000_000, lambda _: self.hub.send(heartbeat(**self.beat)))
+        self.hub.every(10_000_000, lambda _: self._send_late())
 
     def on(self, name: str, handler: Handler) -> None:
         def take(received: Received) -> None:
@@ -73,6 +77,9 @@ class Peer:
         self.hub.send(message)
         if self._chance.random() < self.loss.doubled:
             self.hub.send(message)
+        self._send_late()
+
+    def _send_late(self) -> None:
         while self._late:
             self.hub.send(self._late.pop())
 
@@ -88,6 +95,12 @@ class Peer:
     def _run(self) -> None:
         while not self._is_over.is_set():
             self.hub.spin(time.monotonic_ns() + TICK_NS)
+
+
+def hurry(monkeypatch: pytest.MonkeyPatch, module: str, **waits_ns: int) -> None:
+    """Shorter waits and more of them, so that a test of a bad link is quick and never unlucky."""
+    for name, value in {"RETRIES": 40, **waits_ns}.items():
+        monkeypatch.setattr(f"firmware_bridge.{module}.{name}", value)
 
 
 @contextmanager
@@ -151,7 +164,8 @@ class RawMessage:
 
     def __init__(self, kind: Message, payload: bytes) -> None:
         self.crc_extra = kind.crc_extra
-        self._number, self._payload = kind.id, payload
+        self._number: int = kind.id
+        self._payload = payload
 
     def pack(self, _packer: object) -> None:
         pass
@@ -172,6 +186,8 @@ class ParameterStore:
     most: dict[str, int] = field(default_factory=dict)
     is_silent: bool = False
     grows_after: int = 0
+    reboots_after: int = 0
+    tells_old_first: bool = False
     sent: int = 0
 
     def __call__(self, peer: Peer) -> None:
@@ -200,6 +216,8 @@ class ParameterStore:
         self._peer.send(hashed)
         for name in sorted(self.values):
             self.send(name)
+            if self.sent == self.reboots_after:  # and knows of no list that was asked for
+                return
 
     def _on_read(self, received: Received) -> None:
         message = received.message
@@ -224,6 +242,8 @@ class ParameterStore:
             if name in self.most:
                 limit = self.most[name]
                 wanted = struct.pack("<i", min(limit, struct.unpack("<i", wanted)[0]))
+            if self.tells_old_first:
+                self.send(name)
             self.values[name] = (wanted, message.param_type)
             self.send(name)
 

@@ -7,7 +7,7 @@ import pytest
 
 from firmware_bridge.flight_logs import CHUNK_BYTES, FlightLog, FlightLogs
 from ghost.core.errors import LogError, StalledError
-from tests.firmware_bridge.peer import BAD, GOOD, Loss, flight
+from tests.firmware_bridge.peer import BAD, GOOD, MS, Loss, flight, hurry
 from tests.firmware_bridge.transfers import LogStore
 
 LOG = random.Random(5).randbytes(100_003)  # noqa: S311 - the same one each time
@@ -15,7 +15,10 @@ SHORT = LOG[: 10 * CHUNK_BYTES]
 
 
 @pytest.mark.parametrize("loss", [GOOD, BAD])
-def test_a_list_and_a_log_come_whole(tmp_path: Path, loss: Loss) -> None:
+def test_a_list_and_a_log_come_whole(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, loss: Loss
+) -> None:
+    hurry(monkeypatch, "flight_logs", QUIET_NS=60 * MS, LIST_NS=100 * MS)
     told: list[tuple[int, int]] = []
     path = tmp_path / "log.ulg"
     with flight(LogStore([SHORT, LOG]), loss=loss) as vehicle:
@@ -58,20 +61,20 @@ def test_a_short_file_is_resumed_and_a_full_one_left_alone(tmp_path: Path) -> No
 def test_a_stall_names_its_offset_and_leaves_what_is_sure(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("firmware_bridge.flight_logs.QUIET_NS", 30_000_000)
+    monkeypatch.setattr("firmware_bridge.flight_logs.QUIET_NS", 30 * MS)
     path = tmp_path / "log.ulg"
-    store = LogStore([LOG], stops_at=900)
+    store = LogStore([LOG], stops_at=1800, hole_at=900)
     with flight(store) as vehicle:
         logs = FlightLogs(vehicle)
         with pytest.raises(StalledError, match="downloading log 0, at offset 900 of 100003"):
             logs.download(FlightLog(0, len(LOG), 0), path)
         assert path.read_bytes() == LOG[:900]
-        store.stops_at = None
+        store.stops_at = store.hole_at = None
         logs.download(FlightLog(0, len(LOG), 0), path)
     assert path.read_bytes() == LOG
 
 
 def test_silence_is_a_stall(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("firmware_bridge.flight_logs.LIST_NS", 20_000_000)
+    monkeypatch.setattr("firmware_bridge.flight_logs.LIST_NS", 20 * MS)
     with flight() as vehicle, pytest.raises(StalledError, match="listing the flight logs"):
         FlightLogs(vehicle).list()

@@ -1,6 +1,9 @@
 """What the network may not say, and to whom a frame is addressed: both read from raw bytes."""
 
 import math
+import re
+import time
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -79,6 +82,33 @@ def test_names_that_make_no_sense_are_refused(options: dict[str, list[str]], sai
     assert said in str(caught.value)
 
 
+@pytest.mark.parametrize("shift", range(4))
+def test_a_frame_inside_another_is_found_wherever_it_is(shift: int) -> None:
+    hidden = encode(dialect.MAVLink_log_erase_message(1, 1), system=255, component=1, sequence=3)
+    old = dialect.MAVLink(None, 255, 1)
+    for inner in (
+        hidden,
+        bytes(dialect.MAVLink_log_erase_message(1, 1).pack(old, force_mavlink1=True)),
+    ):
+        content = (b"\xfd\xfe\xff\0"[:shift] + inner).ljust(128, b"\0")
+        tunnel = dialect.MAVLink_tunnel_message(1, 1, 0, 128, content)
+        assert Guard().judge(framed(tunnel)) == "LOG_ERASE"
+        content = content.replace(inner[-2:], b"\0\0")
+        tunnel = dialect.MAVLink_tunnel_message(1, 1, 0, 128, content)
+        assert Guard().judge(framed(tunnel)) == ""
+
+
+@pytest.mark.parametrize("pattern", [b"\xfe\0", b"\xfe", b"\xfd\0\0", b"\xfe\0\0\0\0\x7e"])
+def test_no_frame_takes_long_to_judge(pattern: bytes) -> None:
+    content = list((pattern * 253)[:253])
+    frame = framed(dialect.MAVLink_encapsulated_data_message(0, content))
+    guard = Guard()
+    start_ns = time.process_time_ns()
+    for _ in range(20):
+        assert guard.judge(frame) == ""
+    assert time.process_time_ns() - start_ns < 20 * 2_000_000
+
+
 @pytest.mark.parametrize("kind", dialect.mavlink_map.values(), ids=lambda kind: kind.msgname)
 def test_the_target_is_what_decoding_would_say(kind: Any) -> None:
     payload = bytes(range(1, 256))[: kind.unpacker.size]
@@ -89,3 +119,9 @@ def test_the_target_is_what_decoding_would_say(kind: Any) -> None:
         system = getattr(message, name, 0)
         component = getattr(message, "target_component", 0) if hasattr(message, name) else 0
         assert target_of(frame) == (system, component)
+
+
+def test_the_documentation_names_all_that_is_denied() -> None:
+    page = (Path(__file__).parents[2] / "docs" / "router.md").read_text(encoding="utf-8")
+    table = page.partition("## What the network may not say")[2].partition("`--allow")[0]
+    assert sorted(re.findall(r"^\| `(\w+)` \|", table, re.MULTILINE)) == sorted(DENIED)

@@ -4,9 +4,10 @@ import math
 
 import pytest
 
+from firmware_bridge.messages import dialect
 from firmware_bridge.missions import MissionItem, Missions, Plan, compare
 from ghost.core.errors import ConfigError, RefusedError, StalledError
-from tests.firmware_bridge.peer import BAD, GOOD, Loss, flight
+from tests.firmware_bridge.peer import BAD, GOOD, MS, Loss, Peer, flight, hurry
 from tests.firmware_bridge.transfers import MissionStore
 
 RELATIVE_INT, WAYPOINT = 6, 16
@@ -28,9 +29,12 @@ def _mission(count: int = 12) -> list[MissionItem]:
     ]
 
 
-@pytest.mark.parametrize("loss", [GOOD, BAD, Loss(lost=0.2, doubled=0.2, late=0.2, seed=7)])
-@pytest.mark.parametrize("plan", [Plan.MISSION, Plan.FENCE])
-def test_what_goes_up_comes_down(loss: Loss, plan: Plan) -> None:
+@pytest.mark.parametrize(
+    ("loss", "plan"),
+    [(GOOD, Plan.MISSION), (BAD, Plan.FENCE), (Loss(0.2, 0.2, 0.2, seed=7), Plan.RALLY)],
+)
+def test_what_goes_up_comes_down(monkeypatch: pytest.MonkeyPatch, loss: Loss, plan: Plan) -> None:
+    hurry(monkeypatch, "missions", ANSWER_NS=100 * MS, ITEM_NS=100 * MS)
     mission = _mission()
     told: list[tuple[int, int]] = []
     with flight(MissionStore(), loss=loss) as vehicle:
@@ -82,8 +86,35 @@ def test_a_stall_says_where(monkeypatch: pytest.MonkeyPatch) -> None:
             missions.download()
 
 
+def test_a_reboot_is_a_stall_and_the_next_upload_works(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("firmware_bridge.missions.ITEM_RETRIES", 1)
+    store = MissionStore(reboots_at=5)
+    with flight(store) as vehicle:
+        missions = Missions(vehicle)
+        with pytest.raises(StalledError, match="uploading the mission, after 6 of 12 items"):
+            missions.upload(_mission())
+        store.reboots_at = None
+        missions.upload(_mission())
+        assert compare(_mission(), missions.download()) == ()
+
+
+@pytest.mark.parametrize(
+    "ack", [(255, 190, dialect.MAV_MISSION_DENIED), (1, 191, dialect.MAV_MISSION_ACCEPTED)]
+)
+def test_neither_a_ground_stations_no_nor_an_old_yes_is_the_answer(
+    ack: tuple[int, int, int],
+) -> None:
+    def acks_at_once(peer: Peer) -> None:
+        peer.on("MISSION_COUNT", lambda _: peer.send(dialect.MAVLink_mission_ack_message(*ack, 0)))
+
+    store = MissionStore()
+    with flight(acks_at_once, store) as vehicle:
+        Missions(vehicle).upload(_mission())
+        assert len(store.items) == 12
+
+
 def test_nobody_there_is_a_stall(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("firmware_bridge.missions.ANSWER_NS", 20_000_000)
+    monkeypatch.setattr("firmware_bridge.missions.ANSWER_NS", 20 * MS)
     with flight() as vehicle:
         missions = Missions(vehicle)
         for call in (missions.clear, missions.download, lambda: missions.upload(_mission())):

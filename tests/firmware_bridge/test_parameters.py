@@ -23,7 +23,7 @@ from firmware_bridge.parameter_values import (
 )
 from firmware_bridge.parameters import Parameters
 from ghost.core.errors import ConfigError, RefusedError, StalledError
-from tests.firmware_bridge.peer import BAD, ParameterStore, flight
+from tests.firmware_bridge.peer import BAD, GOOD, MS, Loss, ParameterStore, flight, hurry
 
 SIGNALLING_NAN = 0x7F800001
 """An integer whose bits are a NaN that a conversion to double and back changes."""
@@ -37,11 +37,12 @@ def _store(count: int = 200) -> ParameterStore:
     return ParameterStore(values)
 
 
-@pytest.mark.parametrize("loss", [None, BAD])
-def test_all_are_read_whatever_the_link_loses(loss: object) -> None:
+@pytest.mark.parametrize("loss", [GOOD, BAD])
+def test_all_are_read_whatever_the_link_loses(monkeypatch: pytest.MonkeyPatch, loss: Loss) -> None:
+    hurry(monkeypatch, "parameters", QUIET_NS=100 * MS)
     store = _store()
     told: list[tuple[int, int]] = []
-    with flight(store, loss=BAD) if loss else flight(store) as vehicle:
+    with flight(store, loss=loss) as vehicle:
         read = Parameters(vehicle).read_all(lambda done, total: told.append((done, total)))
     assert {name: (to_wire(one), one.kind) for name, one in read.items()} == store.values
     assert read["MASK"].value == SIGNALLING_NAN
@@ -62,8 +63,15 @@ def test_a_parameter_that_comes_into_use_meanwhile_shifts_nothing() -> None:
     assert "AAA_NEW" in read
 
 
+def test_a_reboot_in_between_is_got_over() -> None:
+    store = _store()
+    store.reboots_after = 100
+    with flight(store) as vehicle:
+        assert len(Parameters(vehicle).read_all()) == len(store.values)
+
+
 def test_a_flight_controller_that_says_nothing_is_a_stall(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("firmware_bridge.parameters.QUIET_NS", 20_000_000)
+    monkeypatch.setattr("firmware_bridge.parameters.QUIET_NS", 20 * MS)
     store = ParameterStore({}, is_silent=True)
     with flight(store) as vehicle, pytest.raises(StalledError, match="reading the parameters"):
         Parameters(vehicle).read_all()
@@ -73,14 +81,25 @@ def test_a_flight_controller_that_says_nothing_is_a_stall(monkeypatch: pytest.Mo
     ("name", "value"),
     [("P001", -(2**31)), ("MASK", SIGNALLING_NAN + 1), ("GAIN", 2), ("GAIN", 0.1)],
 )
-@pytest.mark.parametrize("loss", [None, BAD])
-def test_what_is_set_is_what_it_has(name: str, value: float, loss: object) -> None:
+@pytest.mark.parametrize("loss", [GOOD, BAD])
+def test_what_is_set_is_what_it_has(
+    monkeypatch: pytest.MonkeyPatch, name: str, value: float, loss: Loss
+) -> None:
+    hurry(monkeypatch, "parameters", QUIET_NS=100 * MS)
     store = _store(20)
-    with flight(store, loss=BAD) if loss else flight(store) as vehicle:
+    with flight(store, loss=loss) as vehicle:
         parameters = Parameters(vehicle)
         parameters.set(name, value)
         assert parameters.get(name) == Parameter(name, value, store.values[name][1]).value
     assert store.values[name][0] == to_wire(Parameter(name, value, store.values[name][1]))
+
+
+def test_an_old_value_on_its_way_is_no_refusal() -> None:
+    store = _store(20)
+    store.tells_old_first = True
+    with flight(store) as vehicle:
+        Parameters(vehicle).set("P005", 55)
+    assert store.values["P005"][0] == struct.pack("<i", 55)
 
 
 def test_no_is_an_answer() -> None:
@@ -116,6 +135,12 @@ def test_a_file_puts_back_what_differs_and_no_more(tmp_path: Path) -> None:
         assert parameters.load(path) == ("GAIN", "P007")
         assert parameters.get("P007") == -2
         assert parameters.load(path) == ()
+        parameters.set("P007", 77)
+        parameters.set("GAIN", 0.7)
+        store.read_only = ("GAIN",)
+        with pytest.raises(RefusedError, match=r"1 of 2 parameters .*GAIN was refused: READ_ONLY"):
+            parameters.load(path)
+        assert parameters.get("P007") == -2
 
 
 def _parameters() -> st.SearchStrategy[Parameter]:

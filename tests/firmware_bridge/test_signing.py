@@ -118,7 +118,6 @@ def test_timestamps_go_on_over_restarts_with_the_clock_set_back(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     state, used = tmp_path / "signing.time", [0]
-    receiver = Signer(KEY)
     for now in (400 * DAY, 400 * DAY + 3, 30 * DAY, 0, 5, 401 * DAY, 7):
         at(monkeypatch, now)
         signer = Signer(KEY, state=state)
@@ -131,8 +130,7 @@ def test_timestamps_go_on_over_restarts_with_the_clock_set_back(
     for _ in range(30):
         at(monkeypatch, used[-1] + signing.SAVE_AHEAD_TICKS // 2)
         used.append(ticks_of(signed(signer, ping())))
-        assert int(state.read_text()) > used[-1]
-    assert receiver.timestamp_ticks > 0
+        assert int(state.read_text()) >= used[-1]  # and the next run begins after it
 
 
 def test_what_was_heard_is_kept_too(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -152,7 +150,7 @@ def test_a_state_that_cannot_be_read_or_written_is_a_config_error(tmp_path: Path
     state.write_text("")
     with pytest.raises(ConfigError, match="should hold the newest signing time"):
         Signer(KEY, state=state)
-    with pytest.raises(ConfigError, match="cannot write .*: No such file or directory"):
+    with pytest.raises(ConfigError, match=r"cannot write .*: No such file or directory"):
         Signer(KEY, state=tmp_path / "missing" / "signing.time")
 
 
@@ -182,7 +180,7 @@ def test_a_key_is_made_for_its_owner_alone_and_read_back(tmp_path: Path) -> None
     assert path.stat().st_mode & 0o777 == 0o600
     assert read_key(path).secret == made.secret
     assert make_key(tmp_path / "other").secret != made.secret
-    with pytest.raises(ConfigError, match="cannot make the signing key .*: File exists"):
+    with pytest.raises(ConfigError, match=r"cannot make the signing key .*: File exists"):
         make_key(path)
     path.write_bytes(SECRET)
     assert read_key(path).secret == SECRET
@@ -223,7 +221,7 @@ def test_a_bad_key_is_refused_without_being_shown(
 
 
 def test_a_key_that_is_not_there_is_a_config_error(tmp_path: Path) -> None:
-    with pytest.raises(ConfigError, match="cannot read the signing key .*: No such file"):
+    with pytest.raises(ConfigError, match=r"cannot read the signing key .*: No such file"):
         read_key(tmp_path / "key")
 
 

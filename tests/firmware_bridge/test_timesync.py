@@ -160,10 +160,9 @@ def test_silence_widens_the_uncertainty_and_ends_the_sync() -> None:
     for _ in range(ENOUGH_ANSWERS):
         bench.step(S, MS, MS)
         bench.now_ns += 100 * MS
-    narrow_ns = bench.sync.uncertainty_ns
-    assert bench.sync.is_synced
+    narrow_ns, was_synced = bench.sync.uncertainty_ns, bench.sync.is_synced
     bench.now_ns += 30 * S
-    assert not bench.sync.is_synced
+    assert (was_synced, bench.sync.is_synced) == (True, False)
     assert bench.sync.uncertainty_ns == narrow_ns + 30 * S // 10_000
 
 

@@ -7,18 +7,19 @@ from firmware_bridge.messages import Message, dialect
 from tests.firmware_bridge.peer import SYSTEM, Peer
 
 US = (SYSTEM, 191)
-RETRY_NS = 250_000_000
+RETRY_NS = 60_000_000
 
 
 @dataclass
 class MissionStore:
-    """PX4's manner: asks for item after item, again after 250 ms, and takes a late last item."""
+    """PX4's manner: asks for item after item, again after a while, and takes a late last item."""
 
     items: list[Message] = field(default_factory=list)
     refuses_at: int | None = None
     refusal: int = 0
     asks_old_way: bool = False
     is_silent_after: int | None = None
+    reboots_at: int | None = None
     acks: list[int] = field(default_factory=list)
 
     def __call__(self, peer: Peer) -> None:
@@ -33,7 +34,11 @@ class MissionStore:
         peer.on("MISSION_REQUEST_INT", self._on_request)
         peer.on("MISSION_CLEAR_ALL", self._on_clear)
         peer.on("MISSION_ACK", self._on_ack)
-        peer.hub.every(RETRY_NS, lambda _: self._is_receiving and self._ask())
+        peer.hub.every(RETRY_NS, self._ask_again)
+
+    def _ask_again(self, _now_ns: int) -> None:
+        if self._is_receiving:
+            self._ask()
 
     def _ask(self) -> None:
         if self.is_silent_after is not None and len(self._wanted) >= self.is_silent_after:
@@ -70,6 +75,9 @@ class MissionStore:
             self._is_receiving = False
             self._ack(self.refusal)
             return
+        if message.seq == self.reboots_at:
+            self._wanted, self._is_receiving = [], False
+            return
         self._wanted.append(message)
         if len(self._wanted) == self._total:
             self._is_receiving = False
@@ -87,7 +95,9 @@ class MissionStore:
         if self.is_silent_after is not None and seq >= self.is_silent_after:
             return
         if seq < len(self.items):
-            self._peer.send(self.items[seq])
+            item = self.items[seq]
+            item.target_system, item.target_component = US
+            self._peer.send(item)
 
     def _on_clear(self, _received: Received) -> None:
         self.items = []
@@ -104,6 +114,7 @@ class LogStore:
 
     logs: list[bytes]
     stops_at: int | None = None
+    hole_at: int | None = None
     requests: list[tuple[int, int]] = field(default_factory=list)
     ends: int = 0
 
@@ -133,6 +144,8 @@ class LogStore:
         for offset in range(message.ofs, min(message.ofs + message.count, len(log)), 90):
             if self.stops_at is not None and offset >= self.stops_at:
                 return
+            if offset == self.hole_at:
+                continue
             chunk = log[offset : offset + 90]
             data = list(chunk.ljust(90, b"\0"))
             self._peer.send(dialect.MAVLink_log_data_message(message.id, offset, len(chunk), data))

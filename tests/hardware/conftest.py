@@ -1,0 +1,5 @@
+"""A real PX4, where there is one."""
+
+from tests.px4 import px4
+
+__all__ = ["px4"]
