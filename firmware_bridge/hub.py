@@ -232,6 +232,7 @@ def named(received: Received) -> str:
     return known_name(received.frame.message_id)
 
 
-def text_of(field: Any) -> str:
-    """A text field of a message, which is bytes that may be in no encoding at all."""
-    return bytes(field).split(b"\0")[0].decode("utf-8", "replace")
+def text_of(field: str | bytes) -> str:
+    """A text field of a message: pymavlink gives text where it can, and else the bytes."""
+    text = field if isinstance(field, str) else bytes(field).decode("utf-8", "replace")
+    return text.split("\0")[0]

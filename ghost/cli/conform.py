@@ -26,7 +26,18 @@ def add_parser(commands: Any) -> None:
     )
     parser.add_argument("robot", metavar="ROBOT", help="such as x500; see `ghost robots list`")
     parser.add_argument(
-        "--mode", choices=("sim",), default="sim", help="which of the robot's HALs (default: sim)"
+        "--mode",
+        choices=("sim", "real"),
+        default="sim",
+        help="which of the robot's HALs (default: sim); of real hardware, what can be checked "
+        "without arming it",
+    )
+    parser.add_argument(
+        "--link",
+        action="append",
+        default=[],
+        metavar="URL",
+        help="to the hardware, as in `ghost deploy run`; with --mode real, may be given again",
     )
     parser.add_argument(
         "--simulator", metavar="NAME", help="simulate with this one (default: the robot's own)"
@@ -62,7 +73,10 @@ def _conform(options: argparse.Namespace) -> int:
             f"--timeout is {options.timeout:g}; expected above 0, to {LONGEST_TIMEOUT_S} s"
         )
     limit_ns = round(options.timeout * 1e9)
-    factory = Factory(load_robot(options.robot, options.robots), options.simulator)
+    if (options.mode == "real") != bool(options.link):
+        raise ConfigError("--mode real and --link go together")
+    robot = load_robot(options.robot, options.robots)
+    factory = Factory(robot, options.simulator, tuple(options.link))
     checks = select(options.only)
     within(limit_ns, lambda: factory.capabilities)  # a HAL that can't be made is no failed check
     width = max(len(check.name) for check in checks)

@@ -39,12 +39,20 @@ class Need:
 @dataclass(frozen=True, slots=True)
 class Check:
     """run returns the figure that it found, or raises ConformanceError. A check that needs nothing
-    is mandatory for every backend; one that needs something holds those who declare it to it.
+    is mandatory for every backend; one that needs something holds those who declare it to it. In
+    real time only those on_bench are tried: they neither arm nor count nanoseconds.
     """
 
     name: str
     run: Callable[[Factory], str]
     needs: Need = Need()
+    on_bench: bool = False
+
+    def missing(self, capabilities: Capabilities) -> str:
+        """Why it can't be tried; empty when it can."""
+        if not (capabilities.synchronous_step or self.on_bench):
+            return "flies, or counts nanoseconds: for a backend that is stepped"
+        return self.needs.missing(capabilities)
 
     @property
     def mandatory(self) -> bool:

@@ -199,8 +199,9 @@ def undeclared_levels_are_refused(factory: Factory) -> str:
 def expect(flight: Flight, ack: CommandAck, reason: RejectReason) -> None:
     """The reason, and all that an ack must say besides."""
     require(ack.reason is reason, f"{ack.status.name} {ack.reason.name}: {ack.detail}", reason.name)
+    late_ns = 0 if flight.capabilities.synchronous_step else CYCLE_NS  # elsewhere time goes on
     require(
-        ack.stamp_ns == flight.now_ns,
+        0 <= flight.now_ns - ack.stamp_ns <= late_ns,
         f"an ack {ack.reason.name} stamped {ack.stamp_ns} ns",
         f"the moment of answering, {flight.now_ns} ns",
     )
@@ -294,8 +295,8 @@ class _Without:
 
 
 CHECKS = (
-    Check("nonsense is refused", nonsense_is_refused),
-    Check("disarmed takes no command", disarmed_takes_nothing),
+    Check("nonsense is refused", nonsense_is_refused, on_bench=True),
+    Check("disarmed takes no command", disarmed_takes_nothing, on_bench=True),
     Check("commands keep their order", order_is_kept),
     Check("fence and altitude hold", envelope_holds),
     Check("modes hold", modes_hold),

@@ -5,6 +5,7 @@ from functools import cached_property
 from math import gcd
 from typing import Any, cast
 
+from ghost.conformance.bench import Bench
 from ghost.core.errors import ConfigError
 from ghost.deploy.hal import build_hal
 from ghost.deploy.robot import RobotDescription
@@ -17,16 +18,21 @@ LONGEST_STEP_NS = 1_000_000
 
 @dataclass(frozen=True)
 class Factory:
-    """Call it for a fresh backend. simulator None is the robot's own choice."""
+    """Call it for a fresh backend: a simulated one, or with links the real one. simulator None is
+    the robot's own choice.
+    """
 
     robot: RobotDescription
     simulator: str | None = None
+    links: tuple[str, ...] = ()
 
     def __call__(
         self, *, envelope: SafetyEnvelope | None = None, **arguments: Any
     ) -> SimulationBackend:
         """What else is given goes to the backend, such as start or wind."""
         robot = self.robot if envelope is None else replace(self.robot, envelope=envelope)
+        if self.links:
+            return Bench(build_hal(robot, mode="real", links=self.links, **arguments))
         chosen = {} if self.simulator is None else {"simulator": self.simulator}
         return cast("SimulationBackend", build_hal(robot, mode="sim", **chosen, **arguments))
 
