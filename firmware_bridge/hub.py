@@ -7,7 +7,6 @@ program that hangs falls silent: nothing here keeps a dead controller looking al
 import select
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any
 
 from firmware_bridge.endpoint import Endpoint
 from firmware_bridge.frame import Frame

@@ -90,6 +90,7 @@ def _conform(options: argparse.Namespace) -> int:
         name = f"{outcome.check.name:<{width}}"
         print(f"  {name}  [{outcome.verdict}]  {outcome.figure}", flush=True)
         outcomes.append(outcome)
+    factory.close()
     return _conclude(outcomes)
 
 

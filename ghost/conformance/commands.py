@@ -7,7 +7,7 @@ import numpy as np
 
 from ghost.conformance.check import Check, NotApplicableError, require
 from ghost.conformance.factory import Factory
-from ghost.conformance.flight import CYCLE_NS, MILLISECOND_NS, Flight, fresh
+from ghost.conformance.flight import CYCLE_NS, MILLISECOND_NS, SECOND_NS, Flight, fresh
 from ghost.core.rotations import tilt_of
 from ghost.hal import (
     AckStatus,
@@ -45,6 +45,7 @@ def nonsense_is_refused(factory: Factory) -> str:
     flight.step(envelope.max_command_age_ns // CYCLE_NS * CYCLE_NS + CYCLE_NS)
     half = np.full(rotors, 0.5)
     old_ns = envelope.max_command_age_ns + 1
+    ahead_ns = 1 if flight.capabilities.synchronous_step else SECOND_NS
     table: tuple[tuple[RejectReason, type, tuple[Any, ...], int], ...] = (
         (RejectReason.NOT_FINITE, VelocityCommand, (np.array([np.nan, 0.0, 0.0]), 0.0), 0),
         (RejectReason.NOT_FINITE, PositionCommand, (np.array([0.0, np.inf, 3.0]), 0.0), 0),
@@ -56,7 +57,7 @@ def nonsense_is_refused(factory: Factory) -> str:
         (RejectReason.OUT_OF_RANGE, MotorCommand, (half * 3.0,), 0),
         (RejectReason.OUT_OF_RANGE, AttitudeCommand, (2.0 * _UPRIGHT, 0.5), 0),
         (RejectReason.STALE, VelocityCommand, (_NOTHING, 0.0), old_ns),
-        (RejectReason.STALE, VelocityCommand, (_NOTHING, 0.0), -1),
+        (RejectReason.STALE, VelocityCommand, (_NOTHING, 0.0), -ahead_ns),
     )
     for reason, kind, values, age_ns in table:
         expect(flight, flight.send(kind, *values, age_ns=age_ns), reason)

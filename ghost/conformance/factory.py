@@ -1,6 +1,6 @@
 """Makes the backend under test, as often as a check likes."""
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from math import gcd
 from typing import Any, cast
@@ -25,6 +25,7 @@ class Factory:
     robot: RobotDescription
     simulator: str | None = None
     links: tuple[str, ...] = ()
+    _benches: list[Bench] = field(default_factory=list, init=False, compare=False)
 
     def __call__(
         self, *, envelope: SafetyEnvelope | None = None, **arguments: Any
@@ -32,9 +33,20 @@ class Factory:
         """What else is given goes to the backend, such as start or wind."""
         robot = self.robot if envelope is None else replace(self.robot, envelope=envelope)
         if self.links:
-            return Bench(build_hal(robot, mode="real", links=self.links, **arguments))
+            return self._on_bench(build_hal(robot, mode="real", links=self.links, **arguments))
         chosen = {} if self.simulator is None else {"simulator": self.simulator}
         return cast("SimulationBackend", build_hal(robot, mode="sim", **chosen, **arguments))
+
+    def _on_bench(self, backend: Any) -> Bench:
+        """There is one vehicle: whoever had it before lets go of its links."""
+        self.close()
+        self._benches.append(Bench(backend))
+        return self._benches[-1]
+
+    def close(self) -> None:
+        """Let go of the links, if there are any."""
+        while self._benches:
+            self._benches.pop().shutdown()
 
     def takes(self, **arguments: Any) -> bool:
         """Whether the backend can be started with these; a robot's own HAL may not."""

@@ -13,6 +13,7 @@ cdef void _position_loop(const double[::1] nominal, double[::1] want, double[::1
 cdef void _velocity_loop(
     const double[::1] nominal, double[::1] want, double[::1] integral, double[::1] gains,
     double step_s) noexcept
+@cython.locals(ex=double, ey=double, turn=double, rz=double)
 cdef void _attitude_loop(const double[::1] nominal, double[::1] want, double[::1] gains) noexcept
 cdef void _rate_loop(
     const double[::1] rate, double[::1] want, double[::1] integral, double[::1] gains,

@@ -104,12 +104,20 @@ def _velocity_loop(nominal: Any, want: Any, integral: Any, gains: Any, step_s: f
 
 
 def _attitude_loop(nominal: Any, want: Any, gains: Any) -> None:
-    """Body rates towards the attitude by the shortest way, heading with less haste."""
+    """Body rates towards the attitude: the thrust's direction by the shortest way, and heading
+    apart from it and with less haste. One turn for both would go through wild tilts for a heading
+    that is far off.
+    """
     ew, ex, ey, ez = exact.multiply(
         nominal[6], -nominal[7], -nominal[8], -nominal[9], want[10], want[11], want[12], want[13]
     )
-    sign = -2.0 if ew < 0.0 else 2.0
-    rx, ry, rz = gains[15] * sign * ex, gains[15] * sign * ey, gains[16] * sign * ez
+    # The error is a tilt after a turn about the body's z axis, which is (ew, 0, 0, ez) / turn.
+    turn = math.sqrt(ew * ew + ez * ez)
+    rz = 0.0
+    if turn > 1.0e-6:  # else it is upside down, and heading means nothing
+        ex, ey = (ex * ew - ey * ez) / turn, (ey * ew + ex * ez) / turn
+        rz = gains[16] * (-2.0 if ew < 0.0 else 2.0) * ez / turn
+    rx, ry = gains[15] * 2.0 * ex, gains[15] * 2.0 * ey
     # The yaw rate is about the world's vertical.
     ux, uy, uz = exact.rotate(nominal[6], -nominal[7], -nominal[8], -nominal[9], 0.0, 0.0, want[19])
     want[14] = min(max(rx + ux, -gains[17]), gains[17])

@@ -136,6 +136,18 @@ def test_offboard_flies_a_velocity() -> None:
     np.testing.assert_allclose(flight.truth.velocity_enu_mps, (2.0, -1.0, 0.5), rtol=0, atol=0.3)
 
 
+@pytest.mark.parametrize("yaw_rad", [1.57, 3.1, -2.5])
+def test_a_heading_far_off_is_turned_to_without_leaning(yaw_rad: float) -> None:
+    flight = offboard()
+    before_m, leaned_rad = flight.height_m, 0.0
+    for _ in range(40):
+        flight.follow(VelocityCommand, (0.0, 0.0, 0.0), yaw_rad, for_s=0.1)
+        leaned_rad = max(leaned_rad, tilt_of(flight.truth.attitude))
+    assert yaw_of(flight.truth.attitude) == pytest.approx(yaw_rad, abs=0.1)
+    assert leaned_rad < 0.1
+    assert flight.height_m == pytest.approx(before_m, abs=0.3)
+
+
 def test_offboard_follows_a_trajectory() -> None:
     flight = offboard()
     start, begun_ns = flight.state.position_enu_m.copy(), flight.now_ns

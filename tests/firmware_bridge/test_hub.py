@@ -223,6 +223,7 @@ def test_a_handler_may_wait_for_another_message(pair: tuple[Station, Station]) -
 
 def test_texts_are_read_whatever_bytes_they_are() -> None:
     assert text_of(b"hello\0\xff\xff") == "hello"
+    assert text_of("hi\0there") == "hi"
     assert text_of(b"\xff!") == "\N{REPLACEMENT CHARACTER}!"
 
 
