@@ -15,8 +15,15 @@ from tests.firmware_bridge.link_rig import free_port
 from tests.firmware_bridge.peer import Clock, Peer
 
 MS = 1_000_000
-STREAMS = ("ODOMETRY", "HIGHRES_IMU", "GPS_RAW_INT", "BATTERY_STATUS", "SYS_STATUS")
-STREAMS += ("EXTENDED_SYS_STATE", "GLOBAL_POSITION_INT")
+STREAMS: tuple[str, ...] = (
+    "ODOMETRY",
+    "HIGHRES_IMU",
+    "GPS_RAW_INT",
+    "BATTERY_STATUS",
+    "SYS_STATUS",
+    "EXTENDED_SYS_STATE",
+    "GLOBAL_POSITION_INT",
+)
 STREAM_NS = 20 * MS
 PREARM = dialect.MAV_SYS_STATUS_PREARM_CHECK
 

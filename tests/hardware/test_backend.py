@@ -25,7 +25,6 @@ from ghost.hal import (
     RejectReason,
     VehicleStatus,
 )
-from ghost.hardware import px4 as px4_module
 from ghost.hardware import run as run_module
 from ghost.hardware.px4 import Px4Backend
 from ghost.hardware.status import StatusBook, mode_of
@@ -35,12 +34,7 @@ from tests.hardware.rig import STREAMS, Autopilot, backend_on, beating, flying, 
 ARM_DISARM = dialect.MAV_CMD_COMPONENT_ARM_DISARM
 
 
-@pytest.fixture(autouse=True)
-def _soon(monkeypatch: pytest.MonkeyPatch) -> None:
-    """What isn't there is given up sooner than in reality."""
-    monkeypatch.setattr(px4_module, "FIND_NS", 700_000_000)
-    monkeypatch.setattr(run_module, "FIRST_NS", 700_000_000)
-    monkeypatch.setattr(run_module, "LISTEN_NS", 300_000_000)
+pytestmark = pytest.mark.usefixtures("soon")
 
 
 def send(backend: Px4Backend, sequence: int = 0) -> CommandAck:
@@ -404,10 +398,12 @@ def test_a_restart_of_the_flight_controller_is_survived() -> None:
     backend.stop()
     assert states[-1].verdict is EstimateHealth.GOOD
     assert len(states) > 70
+    # The old clock doesn't make the new one's samples old.
+    good = [state.stamp_ns for state in states if state.verdict is EstimateHealth.GOOD]
+    assert max(after - before for before, after in pairwise(good)) < 250_000_000
     for before, after in pairwise(states):
         assert after.stamp_ns > before.stamp_ns
         assert after.sequence == before.sequence + 1
-        assert after.stamp_ns - before.stamp_ns < 1_000_000_000
 
 
 def test_another_vehicle_on_the_same_link_is_not_heard() -> None:

@@ -12,6 +12,8 @@ from tests.px4 import Start
 ON_BENCH = [check for check in CHECKS if check.on_bench]
 
 
+@pytest.mark.slow
+@pytest.mark.usefixtures("soon")
 def test_a_scripted_flight_controller_conforms_and_is_never_armed() -> None:
     autopilot, port = Autopilot(), free_port()
     factory = Factory(load_robot("x500"), links=(f"udpin://127.0.0.1:{port}",))
@@ -27,6 +29,7 @@ def test_a_scripted_flight_controller_conforms_and_is_never_armed() -> None:
     assert autopilot.setpoints == []
 
 
+@pytest.mark.usefixtures("soon")
 def test_an_armed_vehicle_is_left_alone() -> None:
     port = free_port()
     factory = Factory(load_robot("x500"), links=(f"udpin://127.0.0.1:{port}",))

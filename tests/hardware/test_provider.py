@@ -32,8 +32,13 @@ def state(stamp_ns: int, sequence: int) -> VehicleState:
         np.array([1.0, 2.0, 3.0]),
         nothing,
         np.array([1.0, 0.0, 0.0, 0.0]),
-        *[nothing] * 4,
-        *[unknown] * 3,
+        nothing,
+        nothing,
+        nothing,
+        nothing,
+        unknown,
+        unknown,
+        unknown,
         EstimateHealth.GOOD,
     )
 

@@ -16,8 +16,9 @@ from firmware_bridge.endpoint import parse_endpoint
 from firmware_bridge.hub import Hub
 from firmware_bridge.vehicle import Vehicle
 from ghost.core.channels import Channel
-from ghost.hal import FlightMode
-from ghost.hal.channels import CMD_ACTION, STATUS
+from ghost.events import EVENTS, EventKind
+from ghost.hal import EstimateHealth, FlightMode
+from ghost.hal.channels import CMD_ACTION, CMD_TRAJECTORY, STATUS, VEHICLE
 from ghost.telemetry import LogReader, read_manifest
 from tests.px4 import Px4, Start
 
@@ -214,8 +215,25 @@ def test_a_pilot_who_takes_over_keeps_the_vehicle(px4: Start, run: Callable[...,
     assert flown.end() == 4, flown.said
     assert "outcome    interrupted: the mode was changed to HOLD\n" in flown.said, flown.said
     assert is_whole(flown.folder)
-    asked = [request.action.name for request in messages(flown, CMD_ACTION)]
-    assert asked == ["ARM", "TAKEOFF", "OFFBOARD"]
+    told = messages(flown, EVENTS)
+    (lost_ns,) = [one.stamp_ns for one in told if one.kind == EventKind.MISSION_INTERRUPTED]
+    assert max(request.stamp_ns for request in messages(flown, CMD_ACTION)) < lost_ns
+    assert max(command.stamp_ns for command in messages(flown, CMD_TRAJECTORY)) < lost_ns
+
+
+def test_a_flight_controller_that_falls_silent_ends_the_flight_in_finite_time(
+    px4: Start, run: Callable[..., Run]
+) -> None:
+    vehicle = px4(3, **QUICK)
+    flown = run(vehicle, "--hil", "--allow-arming")
+    flown.until("step 1 (hold) started")
+    vehicle.process.kill()
+    lost_s = time.monotonic()
+    assert flown.end() == 4, flown.said
+    assert time.monotonic() - lost_s < 20.0
+    assert re.search(r"outcome    interrupted: no status for \d\.\d s\n", flown.said), flown.said
+    assert is_whole(flown.folder)
+    assert messages(flown, VEHICLE)[-1].verdict is EstimateHealth.LOST
 
 
 def messages(run: Run, channel: Channel[Any]) -> list[Any]:
