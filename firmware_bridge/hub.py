@@ -171,7 +171,7 @@ class Hub:
             link.close()
 
     def _troubles(self) -> str:
-        told = [f"{link.endpoint} is down: {link.problem}" for link in self.links if not link.is_up]
+        told = [f"{link.endpoint} {link.trouble}" for link in self.links if link.trouble]
         return f" ({'; '.join(told)})" if told else ""
 
     def _step(self, until_ns: int) -> None:

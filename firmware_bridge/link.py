@@ -37,8 +37,18 @@ class LinkCounts:
     lost: int = 0
     refused: int = 0
     """Frames with no signature, or a wrong one, where one is asked for."""
+    unjudged: int = 0
+    """Signed frames where there is no key to judge them by."""
     opened: int = 0
     framer: FramerCounts = field(default_factory=FramerCounts)
+
+    def __str__(self) -> str:
+        framer = self.framer
+        return (
+            f"{framer.frames} frames in {self.received_bytes} bytes heard, {self.lost} lost, "
+            f"{framer.bad_crc} damaged, {self.refused} refused; {self.sent} sent in "
+            f"{self.sent_bytes} bytes, {self.unsent} not; opened {self.opened} times"
+        )
 
 
 class Link:
@@ -67,6 +77,17 @@ class Link:
     @property
     def numbers(self) -> tuple[int, ...]:
         return self._transport.numbers if self._transport is not None else ()
+
+    @property
+    def trouble(self) -> str:
+        """A reason why nothing may come over it; empty where none is known."""
+        if not self.is_up:
+            return f"is down: {self.problem}"
+        if self.signer is None:
+            is_signed = self.counts.unjudged > 0
+            return "brings signed frames, and no signing key is given" if is_signed else ""
+        refused = self.counts.refused
+        return f"had {refused} frames refused: not signed with this key" if refused else ""
 
     @property
     def has_waiting(self) -> bool:
@@ -152,7 +173,9 @@ class Link:
         return self.endpoint.scheme not in (Scheme.UDP_IN, Scheme.UDP_OUT)
 
     def _admits(self, frame: Frame) -> bool:
-        if self.signer is not None and not self.signer.accepts(frame):
+        if self.signer is None:
+            self.counts.unjudged += bool(frame.signature)
+        elif not self.signer.accepts(frame):
             self.counts.refused += 1
             return False
         source = (frame.system, frame.component)

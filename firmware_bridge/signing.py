@@ -82,16 +82,24 @@ def make_key(path: Path) -> Key:
     return Key(secret)
 
 
+def link_signer(path: Path, link_id: int) -> "Signer":
+    """Of one of several links that share a key file; the time that each has used lies beside it."""
+    state = path.with_name(f"{path.name}.link{link_id}")
+    return Signer(read_key(path), link_id=link_id, state=state)
+
+
 class Signer:
     """Signs what one link sends and judges what it hears. state is a file of this link's own that
     holds a time which no earlier run has used: a clock that was set back doesn't repeat signatures.
     """
 
-    def __init__(self, key: Key, *, link_id: int = 0, state: Path | None = None) -> None:
+    def __init__(
+        self, key: Key, *, link_id: int = 0, state: Path | None = None, least_ticks: int = 0
+    ) -> None:
         self._key = key
         self._link_id = link_id
         self._state = state
-        self._ticks = max(_ticks_now(), _saved(state))
+        self._ticks = max(_ticks_now(), _saved(state), min(least_ticks, LATEST_TICKS))
         self._saved_ticks = 0
         self._heard: dict[tuple[int, int, int], int] = {}
         try:
@@ -130,6 +138,10 @@ class Signer:
         return True
 
     @property
+    def key(self) -> Key:
+        return self._key
+
+    @property
     def timestamp_ticks(self) -> int:
         return self._ticks
 
@@ -138,7 +150,7 @@ class Signer:
         self._saved_ticks = self._ticks + SAVE_AHEAD_TICKS
         if self._state is None:
             return
-        made = self._state.with_suffix(".new")
+        made = self._state.with_name(f"{self._state.name}.new")
         made.write_text(f"{self._saved_ticks}\n", encoding="ascii")
         made.replace(self._state)
 

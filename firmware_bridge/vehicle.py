@@ -117,25 +117,46 @@ class Vehicle:
             raise RefusedError(f"{name} was refused: {_enum_name('MAV_RESULT', result)}")
 
     def request(self, name: str, *, within_ns: int = ACK_NS, retries: int = RETRIES) -> Message:
-        """Ask for one message, and wait for it: the answer is the message, not the ack."""
-        for attempt in range(retries + 1):
-            self.send(
-                dialect.MAVLink_command_long_message(
-                    self._target,
-                    self.component,
-                    dialect.MAV_CMD_REQUEST_MESSAGE,
-                    attempt,
-                    id_of(name),
-                    *[0.0] * 6,
+        """Ask for one message, and wait for it: the answer is the message. An ack is one only
+        when it says no.
+        """
+        number = dialect.MAV_CMD_REQUEST_MESSAGE
+        found: list[Message] = []
+        results: list[int] = []
+
+        def take(received: Received) -> None:
+            if self.is_mine(received):
+                found.append(received.message)
+
+        cancels = (
+            self.hub.on(name, take),
+            self.hub.on("COMMAND_ACK", self._acks(number, self.component, results)),
+        )
+        try:
+            for attempt in range(retries + 1):
+                values = (id_of(name), *[0.0] * 6)
+                self.send(
+                    dialect.MAVLink_command_long_message(
+                        self._target, self.component, number, attempt, *values
+                    )
                 )
-            )
-            try:
-                return self.hub.wait_for(
-                    name, self.is_mine, within_ns=within_ns, what=f"waiting for {name}"
-                ).message
-            except StalledError:
-                if attempt == retries:
-                    raise
+                try:
+                    self.hub.spin_until(
+                        lambda: bool(found) or _is_denied(results),
+                        within_ns=within_ns,
+                        what=f"waiting for {name}",
+                    )
+                except StalledError:
+                    if attempt == retries:
+                        raise
+                if found:
+                    return found[0]
+                if _is_denied(results):
+                    reason = _enum_name("MAV_RESULT", results[-1])
+                    raise RefusedError(f"the flight controller won't send {name}: {reason}")
+        finally:
+            for cancel in cancels:
+                cancel()
         raise AssertionError  # the loop returns or raises
 
     def set_interval(self, name: str, rate_hz: float) -> None:
@@ -244,6 +265,15 @@ class Vehicle:
         )
         others = ", ".join(f"{system}/{component}" for system, component in sorted(self._others))
         return f"{links}; {f'only from {others}' if others else 'no heartbeat from anybody'}"
+
+
+def _is_denied(results: list[int]) -> bool:
+    """For good: what is rejected for now may be asked for again."""
+    return bool(results) and results[-1] in (
+        dialect.MAV_RESULT_DENIED,
+        dialect.MAV_RESULT_UNSUPPORTED,
+        dialect.MAV_RESULT_FAILED,
+    )
 
 
 def _end(results: list[int]) -> int | None:

@@ -115,7 +115,7 @@ def _add_run(verbs: Any) -> None:
         "a run folder with log and report. This is real: propellers turn once --allow-arming is "
         "given.",
         epilog="Exit code: 0 mission completed, 1 failed, 3 aborted, 4 interrupted, 130 after "
-        "Ctrl-C or SIGTERM, which lands and closes the log.",
+        "Ctrl-C or SIGTERM, which hold, land or return, and close the log.",
     )
     run.add_argument("robot", metavar="ROBOT", help="such as x500; see `ghost robots list`")
     run.add_argument(
@@ -142,6 +142,23 @@ def _add_run(verbs: Any) -> None:
         action="store_true",
         help="the flight controller may be a simulated one; the run is marked as such",
     )
+    run.add_argument(
+        "--apply-params",
+        action="store_true",
+        help="set the flight-controller parameters that the robot demands, while disarmed, where "
+        "they are otherwise; without it the flight is refused then",
+    )
+    run.add_argument(
+        "--on-stop",
+        choices=("land", "return"),
+        help="what Ctrl-C and SIGTERM do after the vehicle holds (default: the robot's, or land)",
+    )
+    run.add_argument(
+        "--signing-key",
+        type=Path,
+        metavar="FILE",
+        help="sign with this key, and hear nothing that isn't; see `ghost fc sign --help`",
+    )
     run.add_argument("--out", type=Path, metavar="DIR", help="the run folder (default: in runs/)")
     run.add_argument(
         "--robots", type=Path, action="append", default=[], metavar="DIR", help="a folder of robots"
@@ -160,9 +177,11 @@ def _run(options: argparse.Namespace) -> int:
     words = ["ghost", "deploy", "run", options.robot, "--mission", options.mission]
     words += [word for link in options.link for word in ("--link", link)]
     words += [word for folder in options.robots for word in ("--robots", str(folder))]
-    words += [
-        f"--{flag}" for flag in ("allow-arming", "hil") if getattr(options, flag.replace("-", "_"))
-    ]
+    for flag in ("allow-arming", "hil", "apply-params"):
+        words += [f"--{flag}"] if getattr(options, flag.replace("-", "_")) else []
+    for flag in ("on-stop", "signing-key"):
+        value = getattr(options, flag.replace("-", "_"))
+        words += [f"--{flag}", str(value)] if value is not None else []
     flight = RealFlight(
         RunOrder(
             robot,
@@ -171,6 +190,9 @@ def _run(options: argparse.Namespace) -> int:
             out,
             options.allow_arming,
             options.hil,
+            options.signing_key,
+            options.apply_params,
+            options.on_stop,
             shlex.join(words),
         )
     )
@@ -182,6 +204,7 @@ def _run(options: argparse.Namespace) -> int:
     for check in flight.preflight():
         print(f"[{check.mark}] {check.name}: {check.detail}", flush=True)
     try:
+        flight.refuse_unmet()
         flown = flight.run(progress.show)
     finally:
         for number, before in handlers.items():

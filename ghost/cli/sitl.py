@@ -47,13 +47,29 @@ def add_parser(commands: Any) -> None:
         metavar="DIR",
         help="look for robots in this folder, too; may be given again",
     )
+    parser.add_argument(
+        "--signing-key",
+        type=Path,
+        metavar="FILE",
+        help="have this MAVLink signing key from the start (default: none, until a client gives "
+        "one)",
+    )
     parser.set_defaults(run=_sitl)
 
 
 def _sitl(options: argparse.Namespace) -> int:
     robot = load_robot(options.robot, options.robots)
     links = tuple(options.link) or default_links(options.system)
-    sitl = Sitl(SitlOrder(robot, links, options.simulator, options.speed, options.system))
+    sitl = Sitl(
+        SitlOrder(
+            robot,
+            links,
+            options.simulator,
+            options.speed,
+            options.system,
+            signing_key=options.signing_key,
+        )
+    )
     stop_on_signals(sitl)
     print(f"{robot.name}: system {options.system} on {', '.join(links)}", flush=True)
     sitl.run()

@@ -1,30 +1,31 @@
 """A flight on hardware, from the first heartbeat to the closed log."""
 
 import gc
-import math
 import os
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from contextlib import suppress
 from dataclasses import asdict, dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 from ghost.core.channels import Channel
-from ghost.core.errors import GhostError, LogError, RefusedError
+from ghost.core.errors import ConfigError, GhostError, LogError, RefusedError
+from ghost.deploy.demands import Demand, examine_demands
 from ghost.deploy.hal import build_hal
+from ghost.deploy.preflight import Check, examine
 from ghost.deploy.robot import RobotDescription
 from ghost.deploy.session import Flight
 from ghost.deploy.statistics import FlightStatistics
 from ghost.events import EVENTS, Bus, Event, EventKind, Severity
-from ghost.hal import BatterySample, EstimateHealth, Health, Sample
-from ghost.mission import Mission, MissionRunner, Outcome, Result
+from ghost.hal import Health, Sample
+from ghost.mission import Mission, MissionRunner, OnTimeout, Outcome, Result
 from ghost.perception import ObstacleFinder, obstacle_sensors
 from ghost.telemetry import Manifest, RunRecorder, describe_run, read_manifest, recover
 
 CYCLE_NS = 20_000_000
 AFTER_LANDING_NS = 2_000_000_000
-LONGEST_ABORT_NS = 120_000_000_000
+LONGEST_ABORT_NS = 300_000_000_000
 LONGEST_SILENCE_NS = 10_000_000_000
 """Once the mission is over; a vehicle that isn't heard is left to its flight controller."""
 SIMULATED_MARKS = (b"ghostsim", b"ITALDINO")
@@ -43,23 +44,11 @@ class RunOrder:
     out: Path
     allow_arming: bool = False
     hil: bool = False
+    signing_key: Path | None = None
+    apply_params: bool = False
+    on_stop: Literal["land", "return"] | None = None
+    """What follows the hold when the operator stops it; None is what the robot says."""
     reproduce: str = ""
-
-
-@dataclass(frozen=True, slots=True)
-class Check:
-    """One line of the preflight list. What isn't needed is told, and flown without."""
-
-    name: str
-    passed: bool
-    detail: str
-    is_needed: bool = True
-
-    @property
-    def mark(self) -> str:
-        if self.passed:
-            return "PASS"
-        return "FAIL" if self.is_needed else "WARN"
 
 
 class RealFlight:
@@ -84,10 +73,12 @@ class RealFlight:
             allow_arming=order.allow_arming,
             on_news=self._on_link,
             on_text=self._on_text,
+            **({"signing_key": order.signing_key} if order.signing_key is not None else {}),
         )
         self.backend.start()
         try:
             _refuse_simulated(self.backend.identity, hil=order.hil)
+            self.demands = self._examine_demands()
             self._compose()
         except BaseException:
             self.backend.stop()
@@ -112,26 +103,22 @@ class RealFlight:
             flight_controller=self.backend.flight_controller,
             envelope=order.robot.envelope,
         )
-        manifest = _manifest(order, self.backend.identity)
+        manifest = _manifest(order, self.backend.identity, self.demands)
         self._recorder = RunRecorder(order.out, self.bus, manifest, background=True)
 
     def preflight(self) -> list[Check]:
-        """What a pilot would look at before take-off. What fails now may pass within the time that
-        the mission waits for it.
-        """
-        identity, sensors = self.backend.identity, self.backend.sensors
-        status, state = sensors["status"].poll(), sensors["vehicle"].poll()
-        is_good = state.verdict is EstimateHealth.GOOD
-        allowed = self._order.allow_arming
-        told = f"{identity.autopilot} {identity.firmware}, system {identity.system}"
-        return [
-            Check("flight controller", passed=True, detail=told),
-            *(_stream_check(name, sensors) for name in ("imu", "gps")),
-            Check("estimate", is_good, state.verdict.name.lower()),
-            _battery_check(sensors["battery"].poll() if "battery" in sensors else None),
-            Check("may be armed", not status.blocked, status.blocked or "yes"),
-            Check("arming allowed", allowed, "yes" if allowed else "no: give --allow-arming"),
-        ]
+        demanded = [Check(one.name, one.is_met, str(one)) for one in self.demands]
+        return [*examine(self.backend, allow_arming=self._order.allow_arming), *demanded]
+
+    def refuse_unmet(self) -> None:
+        """Close and raise RefusedError if the flight controller isn't set up as it must be."""
+        unmet = [one for one in self.demands if not one.is_met]
+        if unmet:
+            self._close()
+            names = ", ".join(one.name for one in unmet)
+            raise RefusedError(
+                f"the flight controller is not as {self._order.robot.name} demands: {names}"
+            )
 
     def run(self, on_cycle: Callable[["RealFlight"], None] = lambda _: None) -> Flight:
         started_ns = self.clock.now_ns()
@@ -185,8 +172,12 @@ class RealFlight:
             if is_over and self._landing_requested:  # there is nothing of ours to land
                 return True
             self._aborted_ns = now_ns
-            why = "the flight log failed" if self._log_failed else "the operator asked to land"
-            self.runner.abort(why)
+            if self._log_failed:
+                self.runner.abort("the flight log failed")
+            else:
+                on_stop = self._order.on_stop or self._order.robot.flight_controller.on_stop
+                then = OnTimeout.RETURN if on_stop == "return" else OnTimeout.ABORT
+                self.runner.abort(f"the operator asked to {on_stop}", then)
         if is_over and not self._is_armed():
             self._down_ns = now_ns if self._down_ns is None else self._down_ns
             return now_ns - self._down_ns >= AFTER_LANDING_NS
@@ -199,6 +190,11 @@ class RealFlight:
             late_ms = self.worst_late_ns / 1e6
             text = f"{self.missed_deadlines} cycles missed, the worst {late_ms:.1f} ms late"
             self._publish(Severity.WARN, EventKind.DEADLINE_MISSED, "session", text)
+        for link in getattr(self.backend, "links", ()):
+            severity = Severity.WARN if link.counts.refused else Severity.INFO
+            self._publish(
+                severity, EventKind.LINK_STATISTICS, "link", f"{link.endpoint}: {link.counts}"
+            )
         self.clock_end_ns = self.clock.now_ns()
         self.runner.close()
         try:
@@ -208,6 +204,16 @@ class RealFlight:
         finally:
             self.backend.stop()
         return ""
+
+    def _examine_demands(self) -> tuple[Demand, ...]:
+        wanted = self._order.robot.flight_controller.parameters
+        if not wanted:
+            return ()
+        if not hasattr(self.backend, "vehicle"):
+            raise ConfigError(
+                f"robot {self._order.robot.name} demands parameters, and its HAL can't read any"
+            )
+        return examine_demands(self.backend.vehicle, wanted, apply=self._order.apply_params)
 
     def _tell_news(self) -> None:
         news, self._news = self._news, []
@@ -266,22 +272,6 @@ class _undisturbed:  # noqa: N801 - reads as what it is: with _undisturbed()
             os.sched_setscheduler(0, *self._before)
 
 
-def _stream_check(name: str, sensors: Mapping[str, Any]) -> Check:
-    is_there = name in sensors
-    return Check(name, is_there, "streaming" if is_there else "not there", is_needed=False)
-
-
-def _battery_check(battery: BatterySample | None) -> Check:
-    if battery is None:
-        return Check("battery", passed=False, detail="not reported", is_needed=False)
-    volts = "" if math.isnan(battery.voltage_v) else f"{battery.voltage_v:.1f} V"
-    if math.isnan(battery.remaining):
-        told = f"{volts or 'no voltage'}, charge not reported"
-        return Check("battery", passed=False, detail=told, is_needed=False)
-    told = f"{battery.remaining:.0%}{volts and ', '}{volts}"
-    return Check("battery", passed=True, detail=told)
-
-
 def recover_unfinished(folder: Path) -> list[str]:
     """Repair what a crash or a power cut left behind; a line for each."""
     lines = []
@@ -309,7 +299,7 @@ def _refuse_simulated(identity: Any, *, hil: bool) -> None:
         )
 
 
-def _manifest(order: RunOrder, identity: Any) -> Manifest:
+def _manifest(order: RunOrder, identity: Any, demands: tuple[Demand, ...]) -> Manifest:
     robot = order.robot
     return describe_run(
         robot=robot.name,
@@ -323,6 +313,7 @@ def _manifest(order: RunOrder, identity: Any) -> Manifest:
             "mission": order.mission.plain or {"name": order.mission.name},
             "links": list(order.links),
             "flight_controller": asdict(identity),
+            "parameters": {one.name: one.found for one in demands},
             "hil": order.hil,
         },
     )

@@ -1,10 +1,11 @@
 """robot.yaml: what a robot is, strictly read. A robot is data; adding one needs no code."""
 
 import math
+import re
 from collections.abc import Mapping
-from dataclasses import MISSING, dataclass, fields
+from dataclasses import MISSING, dataclass, field, fields
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 import ghost
 from ghost.autopilot import AutopilotConfig
@@ -51,6 +52,14 @@ class SimBlock:
 
 
 @dataclass(frozen=True, slots=True)
+class FlightControllerBlock:
+    """What must hold of a real robot's flight controller, and how it is handed over."""
+
+    parameters: Mapping[str, int | float] = field(default_factory=dict)
+    on_stop: Literal["land", "return"] = "land"
+
+
+@dataclass(frozen=True, slots=True)
 class RobotDescription:
     name: str
     description: str
@@ -61,6 +70,7 @@ class RobotDescription:
     sensors: tuple[SensorModel, ...]
     envelope: SafetyEnvelope
     autopilot: AutopilotConfig
+    flight_controller: FlightControllerBlock
     plain: Mapping[str, Any]
     """The file as it stands, for a run's manifest."""
 
@@ -126,6 +136,9 @@ def _robot(plain: Any, path: Path) -> RobotDescription:
             "sensors": _sensors,
             "envelope": _envelope,
             "autopilot": _autopilot,
+            "flight_controller": section(
+                {"parameters": _parameters, "on_stop": choice("land", "return")}
+            ),
         },
         required=("name", "description", "hal"),
     )(plain, "")
@@ -148,6 +161,7 @@ def _robot(plain: Any, path: Path) -> RobotDescription:
         sensors=found.get("sensors", ()),
         envelope=found.get("envelope", SafetyEnvelope()),
         autopilot=found.get("autopilot", AutopilotConfig()),
+        flight_controller=FlightControllerBlock(**found.get("flight_controller", {})),
         plain=plain,
     )
 
@@ -313,6 +327,19 @@ def _autopilot(plain: Any, path: str) -> AutopilotConfig:
         return AutopilotConfig(**section(readers)(plain, path))
     except ConfigError as error:
         raise ConfigError(f"{path}: {error}") from None
+
+
+def _parameters(plain: Any, path: str) -> Mapping[str, int | float]:
+    """Names as PX4 writes them; whether it has them is seen when it is there."""
+    if not isinstance(plain, dict):
+        raise ConfigError(f"{path} is {shown(plain)}; expected a value for each parameter")
+    for name, value in plain.items():
+        if not re.fullmatch(r"[A-Z][A-Z0-9_]{0,15}", text(name, f"a name in {path}")):
+            raise ConfigError(f"{path} has {shown(name)}; expected a name such as COM_OF_LOSS_T")
+        is_number = isinstance(value, int | float) and not isinstance(value, bool)
+        if not is_number or not math.isfinite(value):
+            raise ConfigError(f"{joined(path, name)} is {shown(value)}; expected a number")
+    return plain
 
 
 def _names(kind: Any) -> tuple[str, ...]:

@@ -4,11 +4,13 @@ import signal
 import threading
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
+from pathlib import Path
 from types import FrameType
 
 from firmware_bridge.endpoint import parse_endpoint
 from firmware_bridge.hub import Hub
 from firmware_bridge.link import Link
+from firmware_bridge.signing import link_signer
 from ghost.core.clock import SystemClock
 from ghost.core.errors import ConfigError, LinkError
 from ghost.deploy.hal import MissingHalError, build_hal
@@ -36,6 +38,7 @@ class SitlOrder:
     speed: float = 1.0
     system: int = 1
     seed: int = 0
+    signing_key: Path | None = None
 
     def __post_init__(self) -> None:
         if not 0.0 < self.speed < float("inf"):
@@ -66,8 +69,10 @@ class Sitl:
         )
         self._is_over = threading.Event()
         try:
-            for endpoint in endpoints:
-                _refuse_closed(self.hub.add(endpoint))
+            for number, endpoint in enumerate(endpoints):
+                key = order.signing_key
+                signer = link_signer(key, number) if key is not None else None
+                _refuse_closed(self.hub.add(endpoint, signer=signer))
             self.face = Face(self.hub, self.vehicle, order.speed)
         except BaseException:
             self.close()

@@ -1,12 +1,13 @@
 """PX4 behind MAVLink as a RuntimeBackend."""
 
 from collections.abc import Callable, Mapping
+from pathlib import Path
 from typing import Any
 
 from firmware_bridge.endpoint import parse_endpoint
 from firmware_bridge.hub import Hub
 from firmware_bridge.link import Link
-from firmware_bridge.signing import Signer
+from firmware_bridge.signing import link_signer
 from firmware_bridge.vehicle import ONBOARD_COMPUTER, Identity, Vehicle
 from ghost.core.clock import SystemClock
 from ghost.core.errors import GhostError
@@ -27,14 +28,14 @@ class Px4Backend:
         *,
         links: tuple[str, ...],
         allow_arming: bool = False,
-        make_signer: Callable[[], Signer] | None = None,
+        signing_key: Path | None = None,
         on_news: Callable[[Link, bool, str], None] = lambda *_: None,
         on_text: Callable[[int, str], None] = lambda *_: None,
     ) -> None:
         self._endpoints = [parse_endpoint(link) for link in links]
         rotors = description.airframe.rotors if description.airframe else ()
         self._terms = Terms(description.envelope, len(rotors) or 4, allow_arming, on_text)
-        self._make_signer = make_signer
+        self._signing_key = signing_key
         self._on_news = on_news
         self._run: Run | None = None
 
@@ -71,6 +72,10 @@ class Px4Backend:
         return self._current().identity
 
     @property
+    def links(self) -> tuple[Link, ...]:
+        return tuple(self._current().vehicle.hub.links)
+
+    @property
     def vehicle(self) -> Vehicle:
         """For parameters, missions and logs, which aren't the HAL's."""
         return self._current().vehicle
@@ -80,9 +85,9 @@ class Px4Backend:
         clock = SystemClock()
         hub = Hub(clock.now_ns, system=1, component=ONBOARD_COMPUTER, on_news=self._on_news)
         try:
-            for endpoint in self._endpoints:
-                signer = self._make_signer() if self._make_signer is not None else None
-                hub.add(endpoint, signer=signer)
+            for number, endpoint in enumerate(self._endpoints):
+                key = self._signing_key
+                hub.add(endpoint, signer=link_signer(key, number) if key is not None else None)
             vehicle = Vehicle(hub)
             vehicle.find(FIND_NS)
             hub.system = vehicle.system or 1  # a companion is part of its vehicle

@@ -179,7 +179,7 @@ class Run:
                 self.vehicle.set_interval(name, rate_hz)
             except RefusedError:
                 continue  # a stream that this firmware lacks: its sensor isn't there
-        with suppress(StalledError):  # it has none before its first fix
+        with suppress(RefusedError, StalledError):  # it has none before its first fix
             self._book.on_home(self.vehicle.request("HOME_POSITION", retries=0))
 
     def _ask_again_for_streams(self) -> None:

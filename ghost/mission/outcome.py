@@ -31,7 +31,7 @@ class Patience:
     """ready: until the vehicle may be armed. request: for a request that is refused, asked again
     every retry. mode: until an accepted mode shows in the status. estimate: with one that is not
     GOOD. status: without one. disarm: on the ground, until told to. late: for a waypoint after
-    its time.
+    its time. stop: until it hangs still, before it is brought down.
     """
 
     period_ns: int = 20_000_000
@@ -43,4 +43,5 @@ class Patience:
     status_ns: int = 2_000_000_000
     disarm_ns: int = 3_000_000_000
     late_ns: int = 3_000_000_000
+    stop_ns: int = 5_000_000_000
     refusals: int = 10

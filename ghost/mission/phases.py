@@ -12,9 +12,10 @@ from ghost.mission.route import above, at_rest
 from ghost.mission.steps import Defaults
 from ghost.mission.surroundings import Surroundings
 from ghost.planning import TrajectoryPoint, Vector
-from ghost.planning.vectors import ZERO, horizontal, minus
+from ghost.planning.vectors import ZERO, horizontal, length, minus
 
 _STILL_MPS = 0.1
+_SLOW_MPS = 0.5
 
 
 @dataclass(frozen=True, slots=True)
@@ -127,6 +128,29 @@ class EnterOffboard:
             return GOING
         tools.link.refused_in_a_row = 0
         return DONE
+
+
+class Stop:
+    """Hand the vehicle over in hold, and wait until it hangs still; who can't hold goes on to what
+    comes next.
+    """
+
+    planned_ns = 0
+
+    def __init__(self, tools: Tools) -> None:
+        self._asking = Asking(tools.link, Action.HOLD)
+        self._begun_ns: int | None = None
+
+    def tick(self, view: View, tools: Tools) -> Report:
+        if self._begun_ns is None:
+            self._begun_ns = view.now_ns
+            waiting = _claimed(self._asking, (FlightMode.HOLD,), view, tools)
+            return GOING if self._asking.granted else Report(done=waiting is not None)
+        east_mps, north_mps, up_mps = view.state.velocity_enu_mps.tolist()
+        is_slow = length((east_mps, north_mps, up_mps)) < _SLOW_MPS
+        is_still = view.status.mode is FlightMode.HOLD and is_slow
+        is_late = view.now_ns - self._begun_ns > tools.patience.stop_ns
+        return Report(done=is_still or is_late or view.landed)
 
 
 class GoHome:

@@ -32,6 +32,7 @@ from ghost.mission.phases import (
     EnterOffboard,
     GoHome,
     Phase,
+    Stop,
     Tools,
     TouchDown,
     View,
@@ -103,12 +104,20 @@ class MissionRunner:
     def step(self) -> Step:
         return self.mission.steps[self.step_index]
 
-    def abort(self, reason: str) -> None:
-        """Land now. It goes over the bus as an event, so that a replay aborts as well."""
+    def abort(self, reason: str, then: OnTimeout = OnTimeout.ABORT) -> None:
+        """Hold, and then land, or return. It goes over the bus as an event, so that a replay aborts
+        as well.
+        """
         kind = EventKind.MISSION_ABORT_REQUESTED
         correlation_id = self._tools.link.correlation_id
         event = Event(
-            self._now_ns, Severity.WARN, kind, "operator", reason, correlation_id=correlation_id
+            self._now_ns,
+            Severity.WARN,
+            kind,
+            "operator",
+            reason,
+            {"then": then.value},
+            correlation_id,
         )
         self._bus.publish(EVENTS, event)
 
@@ -138,12 +147,22 @@ class MissionRunner:
         if event.source == SOURCE or self.outcome.over:
             return
         if event.kind == EventKind.MISSION_ABORT_REQUESTED:
-            self._give_up(f"aborted: {event.text}", OnTimeout.ABORT)
-            self._advance()
+            self._stop(event)
         elif event.kind == EventKind.COLLISION and event.severity is Severity.CRITICAL:
             self._collide(event.text)
         elif self._phases and event.kind == self.step.terms.until.event:
             self._heard = event.kind
+
+    def _stop(self, request: Event) -> None:
+        """What lands already goes on landing."""
+        reason = f"aborted: {request.text}"
+        if self._phases and isinstance(self._phases[0], TouchDown):
+            self._give_up(reason, OnTimeout.ABORT)
+        else:
+            self._give_up(reason, OnTimeout(request.payload.get("then", OnTimeout.ABORT)))
+            if self._phases:
+                self._phases.insert(0, Stop(self._tools))
+        self._advance()
 
     def _collide(self, text: str) -> None:
         """Land; what lands already goes on, however often it touches."""

@@ -14,6 +14,7 @@ from ghost.sitl.offboard import Offboard
 from ghost.sitl.parameters import Parameters
 from ghost.sitl.pilot import Pilot
 from ghost.sitl.route import MissionRoute
+from ghost.sitl.signing import Signing
 from ghost.sitl.streams import Streams, extended_sys_state
 from ghost.sitl.vehicle import SitlVehicle
 
@@ -62,6 +63,7 @@ class Face:
         Commands(
             hub, vehicle, self.pilot, self._route, self._streams, is_ours=is_ours, tell=self.tell
         )
+        Signing(hub, vehicle, is_ours=is_ours, tell=self.tell)
         self._told = self._condition()
         hub.on("TIMESYNC", self._on_timesync)
         hub.on("SET_MODE", self._on_set_mode)

@@ -206,6 +206,37 @@ def test_a_robot_may_have_neither_hal(tmp_path: Path) -> None:
             {"takeoff_speed_mps": 0},
             "autopilot: autopilot takeoff_speed_mps is 0.0; expected above 0",
         ),
+        (
+            "flight_controller",
+            {"on_stop": "hover"},
+            "flight_controller.on_stop is 'hover'; expected land or return",
+        ),
+        (
+            "flight_controller",
+            {"parameters": {"com_of_loss_t": 1}},
+            (
+                "flight_controller.parameters has 'com_of_loss_t'; expected a name such as "
+                "COM_OF_LOSS_T"
+            ),
+        ),
+        (
+            "flight_controller",
+            {"parameters": {"COM_OF_LOSS_T": True}},
+            "flight_controller.parameters.COM_OF_LOSS_T is True; expected a number",
+        ),
+        (
+            "flight_controller",
+            {"parameters": {"COM_OF_LOSS_T": float("nan")}},
+            "flight_controller.parameters.COM_OF_LOSS_T is nan; expected a number",
+        ),
+        (
+            "flight_controller",
+            {"parameters": ["COM_OF_LOSS_T"]},
+            (
+                "flight_controller.parameters is ['COM_OF_LOSS_T']; expected a value for each "
+                "parameter"
+            ),
+        ),
         ("name", "x501", "name is 'x501', but its folder is 'x500'"),
         ("description", " ", "description is ' '; expected a text"),
         ("hal", LEAVE_OUT, "hal is missing"),

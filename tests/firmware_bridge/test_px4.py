@@ -18,6 +18,7 @@ from firmware_bridge.parameters import Parameters
 from firmware_bridge.timesync import TimeSync
 from firmware_bridge.vehicle import Vehicle
 from ghost.core.errors import ConfigError, RefusedError
+from tests.firmware_bridge import signing_story
 from tests.px4 import Px4, Start
 
 pytestmark = pytest.mark.slow
@@ -58,6 +59,11 @@ def test_parameters(px4: Start, tmp_path: Path) -> None:
         assert parameters.get("COM_LOW_BAT_ACT") == before["COM_LOW_BAT_ACT"].value
         with pytest.raises(ConfigError, match="no parameter MIS_TAKEOF_ALT; the nearest is MIS_T"):
             parameters.get("MIS_TAKEOF_ALT")
+
+
+def test_signing(px4: Start, tmp_path: Path) -> None:
+    with _found(px4()) as vehicle:
+        signing_story.tell(vehicle, tmp_path)
 
 
 def _mission() -> list[MissionItem]:

@@ -8,7 +8,7 @@ import pytest
 
 from ghost.events import EventKind
 from ghost.hal import Action, EstimateHealth, Failsafe, FlightMode, SafetyEnvelope
-from ghost.mission import Patience, Result, load_mission
+from ghost.mission import OnTimeout, Patience, Result, load_mission
 from tests.mission.rig import MISSIONS, Rig
 
 FLY = "name: x\nsteps: [takeoff: {altitude_m: 5}, goto: {position_enu_m: [20, 0, 5]%s}, land: {}]"
@@ -248,17 +248,65 @@ def test_a_lasting_bad_estimate_lands_it_and_a_passing_one_does_not() -> None:
     rig.vehicle.verdict = EstimateHealth.DEGRADED
     rig.fly(60.0)
     assert outcome(rig) == (Result.ABORTED, "the estimate is DEGRADED")
-    assert rig.vehicle.requested[-1] is Action.LAND
+    assert rig.vehicle.requested[-1:] == [Action.LAND]
 
 
-def test_abort_lands_and_lets_go() -> None:
+def test_abort_holds_then_lands_and_lets_go() -> None:
     rig = Rig(FLY % "")
     rig.fly_to_step(1)
     rig.fly(3.0)
     rig.runner.abort("a dog on the field")
+    assert rig.vehicle.requested[-1:] == [Action.HOLD]
+    assert not rig.runner.outcome.over
+    rig.fly(1.0)
     assert outcome(rig) == (Result.ABORTED, "aborted: a dog on the field")
-    assert rig.vehicle.requested[-1] is Action.LAND
+    assert rig.vehicle.requested[-1:] == [Action.LAND]
     assert rig.kinds()[-2:] == [EventKind.MISSION_ABORT_REQUESTED, EventKind.MISSION_ABORTED]
+
+
+def test_abort_holds_then_returns_and_sees_it_down() -> None:
+    rig = Rig(FLY % "")
+    rig.fly_to_step(1)
+    rig.fly(3.0)
+    rig.runner.abort("the battery", OnTimeout.RETURN)
+    rig.fly(1.0)
+    assert rig.vehicle.requested[-2:] == [Action.HOLD, Action.RETURN]
+    assert not rig.runner.outcome.over
+    rig.fly(60.0)
+    assert outcome(rig) == (Result.ABORTED, "aborted: the battery")
+    assert rig.vehicle.on_ground
+
+
+def test_abort_waits_for_a_vehicle_that_does_not_come_to_rest_no_longer_than_that() -> None:
+    rig = Rig(FLY % "")
+    rig.fly_to_step(1)
+    rig.fly(3.0)
+    rig.vehicle.stuck = True  # at the speed that it has
+    rig.runner.abort("now")
+    rig.fly(4.5)
+    assert rig.vehicle.requested[-1:] == [Action.HOLD]
+    rig.fly(1.0)
+    assert rig.vehicle.requested[-1:] == [Action.LAND]
+
+
+def test_abort_goes_on_to_land_where_holding_is_refused() -> None:
+    rig = Rig(FLY % "")
+    rig.fly_to_step(1)
+    rig.vehicle.refuses[Action.HOLD] = "no position"
+    rig.runner.abort("now")
+    rig.fly(0.1)
+    assert outcome(rig) == (Result.ABORTED, "aborted: now")
+    assert rig.vehicle.requested[-2:] == [Action.HOLD, Action.LAND]
+
+
+def test_abort_lets_what_lands_go_on_landing() -> None:
+    rig = Rig(HOVER % "")
+    rig.fly_to_step(2)
+    rig.fly(0.5)
+    rig.runner.abort("now", OnTimeout.RETURN)
+    assert outcome(rig) == (Result.ABORTED, "aborted: now")
+    assert Action.HOLD not in rig.vehicle.requested
+    assert rig.vehicle.requested[-1:] == [Action.LAND]
 
 
 def test_abort_asks_again_when_landing_is_refused() -> None:

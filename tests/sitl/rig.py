@@ -3,6 +3,7 @@
 import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
+from pathlib import Path
 from typing import Any
 
 from firmware_bridge.endpoint import parse_endpoint
@@ -100,13 +101,13 @@ class Client:
 
 
 @contextmanager
-def flying(speed: float = SPEED) -> Iterator[Client]:
+def flying(speed: float = SPEED, signing_key: Path | None = None) -> Iterator[Client]:
     hub = Hub(SystemClock().now_ns, system=245, component=191)
     link = hub.add(parse_endpoint("udpin://127.0.0.1:0"))
     assert link._transport is not None
     port = getattr(link._transport, "port")  # noqa: B009 - not every transport has one
     links = (f"udpout://127.0.0.1:{port}",)
-    sitl = Sitl(SitlOrder(load_robot("x500"), links, speed=speed))
+    sitl = Sitl(SitlOrder(load_robot("x500"), links, speed=speed, signing_key=signing_key))
     thread = threading.Thread(target=sitl.run)
     thread.start()
     try:

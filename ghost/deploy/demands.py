@@ -1,0 +1,63 @@
+"""Parameters that a robot demands of its flight controller: compared, and set where asked to."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+
+from firmware_bridge.parameter_values import Parameter, Value, shortest
+from firmware_bridge.parameters import Parameters
+from firmware_bridge.vehicle import Vehicle
+from ghost.core.errors import ConfigError, RefusedError
+
+_ARMED = "it is armed, and parameters are set only while disarmed"
+
+
+@dataclass(frozen=True, slots=True)
+class Demand:
+    """was is set where it has just been changed; problem where it can't be met at all."""
+
+    name: str
+    wanted: Value
+    found: Value | None
+    problem: str = ""
+    was: Value | None = None
+
+    @property
+    def is_met(self) -> bool:
+        return not self.problem and self.found == self.wanted
+
+    def __str__(self) -> str:
+        if self.problem:
+            return self.problem
+        found = "nothing" if self.found is None else shortest(self.found)
+        if not self.is_met:
+            return f"{found}; expected {shortest(self.wanted)}: set it, or give --apply-params"
+        return found if self.was is None else f"{found}, was {shortest(self.was)}"
+
+
+def examine_demands(
+    vehicle: Vehicle, wanted: Mapping[str, Value], *, apply: bool
+) -> tuple[Demand, ...]:
+    """How each is met. With apply those that aren't are set first, which wants it disarmed."""
+    if not wanted:
+        return ()
+    parameters = Parameters(vehicle)
+    try:
+        return tuple(_examine(vehicle, parameters, *item, apply=apply) for item in wanted.items())
+    finally:
+        parameters.close()
+
+
+def _examine(
+    vehicle: Vehicle, parameters: Parameters, name: str, value: Value, *, apply: bool
+) -> Demand:
+    try:
+        found = parameters.get(name)
+        demand = Demand(name, Parameter(name, value, parameters.known[name].kind).value, found)
+        if demand.is_met or not apply:
+            return demand
+        if vehicle.is_armed:
+            return replace(demand, problem=_ARMED)
+        parameters.set(name, demand.wanted)
+        return Demand(name, demand.wanted, parameters.get(name), was=found)
+    except (ConfigError, RefusedError) as error:
+        return Demand(name, value, None, str(error))

@@ -1,0 +1,220 @@
+"""`ghost deploy run`, as it would be on a vehicle: on Ghost's own autopilot, and on a real PX4."""
+
+import re
+import signal
+import time
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from firmware_bridge.vehicle import Vehicle
+from ghost.events import EVENTS, EventKind
+from ghost.hal import EstimateHealth, FlightMode
+from ghost.hal.channels import CMD_ACTION, CMD_TRAJECTORY, STATUS, VEHICLE
+from ghost.telemetry import read_manifest
+from tests.hardware.runs import (
+    Run,
+    StartController,
+    ghost_controllers,
+    ground_station,
+    is_whole,
+    messages,
+    px4_controllers,
+)
+
+pytestmark = pytest.mark.slow
+
+OFFBOARD_LOSS_S = 1.0
+StartRun = Callable[..., Run]
+
+
+@pytest.fixture(params=["ghost", "px4"])
+def controller(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[StartController]:
+    controllers = ghost_controllers() if request.param == "ghost" else px4_controllers(tmp_path)
+    with controllers as start:
+        yield start
+
+
+@pytest.fixture
+def run(tmp_path: Path) -> Iterator[StartRun]:
+    runs: list[Run] = []
+
+    def start(link: str, *options: str, desk: str = "desk", **more: Any) -> Run:
+        runs.append(Run(tmp_path / desk, link, *options, **more))
+        return runs[-1]
+
+    yield start
+    for one in runs:
+        one.process.kill()
+        with one.process:  # closes its pipe, and waits
+            pass
+
+
+def wait_for_offboard(station: Vehicle) -> None:
+    """And until its next heartbeat on the other link: PX4 beats once a second on each."""
+    station.hub.spin_until(
+        lambda: station.mode == "OFFBOARD", within_ns=5_000_000_000, what="waiting for OFFBOARD"
+    )
+    station.hub.spin(time.monotonic_ns() + 1_200_000_000)
+    assert station.mode == "OFFBOARD"
+
+
+def wait_until_disarmed(vehicle: Vehicle) -> None:
+    vehicle.hub.spin_until(
+        lambda: not vehicle.is_armed, within_ns=30_000_000_000, what="waiting for the landing"
+    )
+
+
+def test_a_mission_is_flown_to_its_end_and_nothing_without_leave(
+    controller: StartController, run: StartRun
+) -> None:
+    link = controller().link
+    refused = run(link, "--allow-arming", desk="refused")
+    assert refused.end() == 1
+    assert re.fullmatch(r"ghost: the flight controller .* is a simulated one .*\n", refused.said)
+    assert not (refused.desk / "runs").exists()
+
+    grounded = run(link, "--hil", desk="grounded")
+    assert grounded.end() == 1
+    assert "[FAIL] arming allowed: no: give --allow-arming\n" in grounded.said
+    assert "ARM refused: arming is not allowed in this run" in grounded.said
+    assert is_whole(grounded.folder)
+    assert not any(status.armed for status in messages(grounded.folder, STATUS))
+
+    flown = run(link, "--hil", "--allow-arming", seconds=2.0)
+    assert flown.end() == 0, flown.said
+    assert "outcome    completed\n" in flown.said
+    assert "\nestimate " not in flown.said  # nobody knew the truth
+    assert is_whole(flown.folder)
+    manifest = read_manifest(flown.folder)
+    assert manifest.config["hil"] is True
+    assert manifest.config["flight_controller"]["autopilot"] == "MAV_AUTOPILOT_PX4"
+    assert manifest.config["flight_controller"]["system"] == 4
+    (statistics,) = _texts(flown, EventKind.LINK_STATISTICS)
+    assert re.match(rf"{link}: \d+ frames in \d+ bytes heard, \d+ lost, 0 damaged, 0 r", statistics)
+
+
+def test_ctrl_c_holds_and_lands_and_sigterm_may_return(
+    controller: StartController, run: StartRun
+) -> None:
+    allowed = ("--hil", "--allow-arming")
+    runs = [
+        run(controller(3).link, *allowed, desk="desk-3"),
+        run(controller(4).link, *allowed, "--on-stop", "return", desk="desk-4"),
+    ]
+    for one, number in zip(runs, (signal.SIGINT, signal.SIGTERM), strict=True):
+        one.until("step 1 (hold) started")
+        one.stop(number)
+    for one, then in zip(runs, (FlightMode.LAND, FlightMode.RETURN), strict=True):
+        assert one.end() == 130, one.said
+        assert f"outcome    aborted: the operator asked to {then.name.lower()}\n" in one.said
+        assert is_whole(one.folder)
+        told = messages(one.folder, STATUS)
+        assert then in {status.mode for status in told if status.armed}
+        asked = [request.action.name for request in messages(one.folder, CMD_ACTION)]
+        assert asked[-2:] == ["HOLD", then.name]
+        assert (told[-1].armed, told[-1].on_ground) == (False, True)
+
+
+def test_after_a_crash_the_failsafe_takes_over_and_the_log_is_recovered(
+    controller: StartController, run: StartRun
+) -> None:
+    vehicle = controller()
+    crashed = run(vehicle.link, "--hil", "--allow-arming")
+    with ground_station(vehicle) as station:
+        crashed.until("step 1 (hold) started")
+        wait_for_offboard(station)
+        crashed.process.kill()
+        killed_s = time.monotonic()
+        station.hub.spin_until(
+            lambda: station.mode != "OFFBOARD", within_ns=5_000_000_000, what="leaving OFFBOARD"
+        )
+        took_s = time.monotonic() - killed_s
+        assert 0.3 < took_s < OFFBOARD_LOSS_S + 1.0
+        assert station.is_armed
+    assert read_manifest(crashed.folder).log.status == "recording"
+    again = run(vehicle.link, "--hil")  # in the air it is nobody's to start with
+    again.until("runs/x500-hil was cut off; lost: ")
+    again.until("[FAIL] arming allowed")
+    again.stop()
+    assert again.end() == 130
+    assert read_manifest(crashed.desk / "runs" / "x500-hil").log.status == "recovered"
+    assert len(messages(crashed.desk / "runs" / "x500-hil", STATUS)) > 20
+
+
+def test_a_pilot_who_takes_over_keeps_the_vehicle(
+    controller: StartController, run: StartRun
+) -> None:
+    vehicle = controller()
+    flown = run(vehicle.link, "--hil", "--allow-arming")
+    with ground_station(vehicle) as station:
+        flown.until("step 1 (hold) started")
+        wait_for_offboard(station)
+        station.set_mode("HOLD")
+        modes = []
+        station.hub.on("HEARTBEAT", lambda _: modes.append(station.mode))
+        station.hub.spin(time.monotonic_ns() + 3_000_000_000)
+        assert set(modes[2:]) == {"HOLD"}
+        assert flown.process.poll() is None  # it records on
+        station.set_mode("LAND")
+        wait_until_disarmed(station)
+    assert flown.end() == 4, flown.said
+    assert "outcome    interrupted: the mode was changed to HOLD\n" in flown.said, flown.said
+    assert is_whole(flown.folder)
+    told = messages(flown.folder, EVENTS)
+    (lost_ns,) = [one.stamp_ns for one in told if one.kind == EventKind.MISSION_INTERRUPTED]
+    assert max(request.stamp_ns for request in messages(flown.folder, CMD_ACTION)) < lost_ns
+    assert max(command.stamp_ns for command in messages(flown.folder, CMD_TRAJECTORY)) < lost_ns
+
+
+def test_a_flight_controller_that_falls_silent_ends_the_flight_in_finite_time(
+    controller: StartController, run: StartRun
+) -> None:
+    vehicle = controller()
+    flown = run(vehicle.link, "--hil", "--allow-arming")
+    flown.until("step 1 (hold) started")
+    vehicle.process.kill()
+    lost_s = time.monotonic()
+    assert flown.end() == 4, flown.said
+    assert time.monotonic() - lost_s < 20.0
+    assert re.search(r"outcome    interrupted: no status for \d\.\d s\n", flown.said), flown.said
+    assert is_whole(flown.folder)
+    assert messages(flown.folder, VEHICLE)[-1].verdict is EstimateHealth.LOST
+
+
+def test_parameters_that_a_robot_demands_hold_or_it_does_not_fly(
+    controller: StartController, run: StartRun, tmp_path: Path
+) -> None:
+    robot = tmp_path / "robots" / "mine"
+    robot.mkdir(parents=True)
+    (robot / "robot.yaml").write_text(
+        "name: mine\ndescription: x\nextends: x500\n"
+        "flight_controller: {on_stop: return, parameters: {MIS_TAKEOFF_ALT: 6.1, NO_SUCH: 1}}\n"
+    )
+    options = ("mine", "--robots", str(robot.parent), "--hil", "--allow-arming")
+    link = controller().link
+    unknown = run(link, *options, "--apply-params", desk="unknown")
+    assert unknown.end() == 1
+    assert "[PASS] MIS_TAKEOFF_ALT: 6.1, was 2.5\n" in unknown.said, unknown.said
+    assert "[FAIL] NO_SUCH: the flight controller has no parameter NO_SUCH" in unknown.said
+    refusal = "ghost: the flight controller is not as mine demands: NO_SUCH\n"
+    assert unknown.said.endswith(refusal)
+    assert read_manifest(unknown.folder).log.status == "complete"
+
+    (robot / "robot.yaml").write_text(
+        "name: mine\ndescription: x\nextends: x500\n"
+        "flight_controller: {parameters: {MIS_TAKEOFF_ALT: 6}}\n"
+    )
+    unmet = run(link, *options, desk="unmet")
+    assert unmet.end() == 1
+    way_out = "[FAIL] MIS_TAKEOFF_ALT: 6.1; expected 6: set it, or give --apply-params\n"
+    assert way_out in unmet.said, unmet.said
+    assert read_manifest(unmet.folder).config["parameters"] == {
+        "MIS_TAKEOFF_ALT": pytest.approx(6.1)
+    }
+
+
+def _texts(run: Run, kind: EventKind) -> list[str]:
+    return [event.text for event in messages(run.folder, EVENTS) if event.kind == kind]
