@@ -133,7 +133,7 @@ def read_parameters(path: Path, *, component: int = _AUTOPILOT) -> dict[str, Par
 
 
 def shortest(value: Value) -> str:
-    """The fewest digits that 32 bits read back exactly."""
+    """The fewest digits that 32 bits read back exactly, and 40 rather than 4e+01."""
     if isinstance(value, int):
         return str(value)
     wanted = struct.pack("<f", value)
@@ -141,7 +141,7 @@ def shortest(value: Value) -> str:
         text = f"{value:.{digits}g}"
         try:
             if struct.pack("<f", float(text)) == wanted:
-                return text
+                return f"{float(text):.9g}"
         except OverflowError:  # fewer digits may round up beyond the largest
             continue
     return f"{value:.9g}"

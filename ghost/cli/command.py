@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from io import TextIOWrapper
 
 import ghost
-from ghost.cli import conform, deploy, doctor, log, render, robots, router, sitl
+from ghost.cli import conform, deploy, doctor, fc, log, render, robots, router, sitl
 from ghost.core.errors import GhostError
 
 
@@ -47,6 +47,7 @@ def _parse_and_run(arguments: Sequence[str] | None) -> int:
     render.add_parser(commands)
     sitl.add_parser(commands)
     router.add_parser(commands)
+    fc.add_parser(commands)
     options = parser.parse_args(arguments)
     result: int = options.run(options)
     return result

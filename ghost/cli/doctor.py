@@ -20,6 +20,9 @@ def add_parser(commands: Any) -> None:
     )
     parser.add_argument("--link", metavar="URL", help="also ask the flight controller behind it")
     parser.add_argument(
+        "--signing-key", type=Path, metavar="FILE", help="that the flight controller has, if any"
+    )
+    parser.add_argument(
         "--out",
         type=Path,
         default=Path("runs"),
@@ -32,7 +35,7 @@ def add_parser(commands: Any) -> None:
 
 def _doctor(options: argparse.Namespace) -> int:
     found = []
-    for finding in examine(options.link, options.out):
+    for finding in examine(options.link, options.out, signing_key=options.signing_key):
         found.append(finding)
         if not options.json:
             print(f"[{finding.verdict}] {finding.name}: {finding.detail}", flush=True)

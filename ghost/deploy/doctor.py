@@ -16,7 +16,9 @@ SLOW_BYTES_PER_S = 2_000_000
 GOOD_CLOCKS = ("tsc", "arch_sys_counter", "kvm-clock")
 
 
-def examine(link: str | None, out: Path, root: Path = Path("/")) -> Iterator[Finding]:
+def examine(
+    link: str | None, out: Path, root: Path = Path("/"), signing_key: Path | None = None
+) -> Iterator[Finding]:
     """One finding after the other, as they are made. root is where /dev, /sys and /proc are."""
     yield _kernels()
     yield _clock(root)
@@ -26,7 +28,7 @@ def examine(link: str | None, out: Path, root: Path = Path("/")) -> Iterator[Fin
     yield from _ports(root)
     yield _modem_manager(root)
     if link is not None:
-        yield from examine_flight_controller(link)
+        yield from examine_flight_controller(link, signing_key)
 
 
 def _kernels() -> Finding:

@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator
 from dataclasses import dataclass
+from pathlib import Path
 
 from firmware_bridge.endpoint import parse_endpoint
 from firmware_bridge.frame import Frame
@@ -9,6 +10,7 @@ from firmware_bridge.hub import Hub
 from firmware_bridge.link import LinkCounts
 from firmware_bridge.messages import known_name
 from firmware_bridge.parameters import Parameters
+from firmware_bridge.signing import link_signer
 from firmware_bridge.timesync import TimeSync
 from firmware_bridge.vehicle import ONBOARD_COMPUTER, Vehicle
 from ghost.core.clock import SystemClock
@@ -39,11 +41,12 @@ WISHES = (
 )
 
 
-def examine_flight_controller(link: str) -> Iterator[Finding]:
+def examine_flight_controller(link: str, signing_key: Path | None) -> Iterator[Finding]:
     clock = SystemClock()
     hub = Hub(clock.now_ns, system=1, component=ONBOARD_COMPUTER)
     try:
-        port = hub.add(parse_endpoint(link))
+        signer = link_signer(signing_key, 0) if signing_key is not None else None
+        port = hub.add(parse_endpoint(link), signer=signer)
         vehicle = Vehicle(hub)
         yield (heartbeat := _heartbeat(vehicle))
         if heartbeat.verdict is Verdict.FAIL:

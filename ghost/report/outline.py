@@ -14,7 +14,7 @@ def hull(points: Iterable[Sequence[float]]) -> Polygon:
     for chain in (ordered, ordered[::-1]):
         start = len(found)
         for point in chain:
-            while len(found) >= start + 2 and _turn(found[-2], found[-1], point) <= 1e-9:
+            while len(found) >= start + 2 and _turn(found[-2], found[-1], point) <= 0.0:
                 found.pop()
             found.append(point)
         found.pop()

@@ -215,8 +215,8 @@ def test_a_file_that_cannot_be_read_is_named(tmp_path: Path) -> None:
     with pytest.raises(ConfigError) as caught:
         read_mesh(tmp_path / "gone.obj", UNIT)
     assert str(caught.value) == f"cannot read {tmp_path}/gone.obj: No such file or directory"
-    with pytest.raises(ConfigError, match=r"cannot read '.*a\\x00b': embedded null byte"):
-        read_mesh(tmp_path / "a\0b", UNIT)
+    with pytest.raises(ConfigError, match=r"cannot read 'a\\x00b': embedded null byte"):
+        read_mesh(Path("a\0b"), UNIT)
 
 
 def test_another_ending_is_refused(tmp_path: Path) -> None:

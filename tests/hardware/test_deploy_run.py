@@ -10,10 +10,11 @@ from typing import Any
 import pytest
 
 from firmware_bridge.vehicle import Vehicle
+from ghost.cli import main
 from ghost.events import EVENTS, EventKind
 from ghost.hal import EstimateHealth, FlightMode
 from ghost.hal.channels import CMD_ACTION, CMD_TRAJECTORY, STATUS, VEHICLE
-from ghost.telemetry import read_manifest
+from ghost.telemetry import LogReader, read_manifest
 from tests.hardware.runs import (
     Run,
     StartController,
@@ -214,6 +215,28 @@ def test_parameters_that_a_robot_demands_hold_or_it_does_not_fly(
     assert read_manifest(unmet.folder).config["parameters"] == {
         "MIS_TAKEOFF_ALT": pytest.approx(6.1)
     }
+
+
+def test_with_a_key_only_what_is_signed_is_heard_and_the_key_is_nowhere(
+    controller: StartController, run: StartRun, tmp_path: Path
+) -> None:
+    link, key = controller().link, tmp_path / "ghost.key"
+    assert main(["fc", "sign", "new", str(key), "--link", link]) == 0
+    signed = run(link, "--hil", "--signing-key", str(key), desk="signed")
+    assert signed.end() == 1
+    assert "ARM refused: arming is not allowed in this run" in signed.said, signed.said
+    assert is_whole(signed.folder)
+    secret = key.read_text().strip()
+    for path in signed.folder.iterdir():
+        content = path.read_bytes()
+        assert secret.encode() not in content
+        assert bytes.fromhex(secret) not in content
+    assert not any(secret in repr(one.message) for one in LogReader(signed.folder).messages())
+    assert secret not in signed.said
+
+    unsigned = run(link, "--hil", desk="unsigned")
+    assert unsigned.end() == 1
+    assert f"({link} brings signed frames, and no signing key is given)" in unsigned.said
 
 
 def _texts(run: Run, kind: EventKind) -> list[str]:

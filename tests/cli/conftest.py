@@ -1,0 +1,3 @@
+from tests.px4 import px4
+
+__all__ = ["px4"]

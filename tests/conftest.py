@@ -1,0 +1,18 @@
+"""The same examples in every run, so that a failure is a change's and not luck's.
+`HYPOTHESIS_PROFILE=explore pytest` looks for new ones.
+"""
+
+import os
+
+import pytest
+from hypothesis import settings
+
+settings.register_profile("repeat", derandomize=True)
+settings.register_profile("explore", max_examples=1000)
+settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "repeat"))
+
+
+def pytest_itemcollected(item: pytest.Item) -> None:
+    """PX4's ports are fixed, so one process at a time has them."""
+    if "px4" in item.nodeid:
+        item.add_marker(pytest.mark.xdist_group("px4"))
