@@ -16,7 +16,7 @@ fly: $(VENV)/.flight $(if $(wildcard $(VENV)/.dev),$(VENV)/.kernels)  ## fly a m
 	$(BIN)/ghost deploy sim x500 $(FLY)
 
 test: lint  ## lint, then every test
-	$(BIN)/pytest -n auto --dist loadgroup
+	$(BIN)/pytest -n auto --dist worksteal
 
 lint: $(VENV)/.kernels  ## ruff, mypy, import contracts, determinism rules
 	$(BIN)/ruff check --quiet .

@@ -4,15 +4,8 @@
 
 import os
 
-import pytest
 from hypothesis import settings
 
 settings.register_profile("repeat", derandomize=True)
 settings.register_profile("explore", max_examples=1000)
 settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "repeat"))
-
-
-def pytest_itemcollected(item: pytest.Item) -> None:
-    """PX4's ports are fixed, so one process at a time has them."""
-    if "px4" in item.nodeid:
-        item.add_marker(pytest.mark.xdist_group("px4"))

@@ -4,10 +4,12 @@ A folder's conftest.py says `from tests.px4 import px4`, and its tests take that
 instance 3, `px4()` one that is free. GHOST_PX4 names the installation.
 """
 
+import fcntl
 import os
 import signal
 import socket
 import subprocess
+import tempfile
 import time
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import ExitStack, contextmanager
@@ -19,6 +21,7 @@ import pytest
 VARIABLE = "GHOST_PX4"
 BOOT_S = 60.0
 END_S = 10.0
+TURN_S = 90.0
 BOOTED = "Startup script returned successfully"
 FREE_INSTANCES = range(1, 10)
 """Ports are shared from the tenth on, and people use instance 0."""
@@ -51,7 +54,7 @@ Start = Callable[..., Px4]
 def px4(tmp_path: Path) -> Iterator[Start]:
     """start(instance=None, **environment): PX4_PARAM_<NAME>="1" sets a parameter at boot."""
     home = px4_home()
-    with ExitStack() as running:
+    with alone(), ExitStack() as running:
 
         def start(instance: int | None = None, **environment: str) -> Px4:
             number = free_instance() if instance is None else instance
@@ -69,6 +72,21 @@ def px4_home() -> Path:
     if not (home / "bin" / "px4").exists():
         pytest.fail(f"{VARIABLE}={home} has no bin/px4")
     return home
+
+
+@contextmanager
+def alone() -> Iterator[None]:
+    """PX4's ports are fixed, and tests run in several processes: one at a time has them."""
+    with (Path(tempfile.gettempdir()) / "ghost-px4.lock").open("w") as lock:
+        end_s = time.monotonic() + TURN_S
+        while True:
+            try:
+                fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+                break
+            except BlockingIOError:
+                assert time.monotonic() < end_s, f"another test has had PX4 for {TURN_S} s"
+                time.sleep(0.1)
+        yield
 
 
 @contextmanager

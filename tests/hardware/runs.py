@@ -16,7 +16,7 @@ from firmware_bridge.vehicle import Vehicle
 from ghost.core.channels import Channel
 from ghost.telemetry import LogReader, read_manifest
 from tests.firmware_bridge.link_rig import free_port
-from tests.px4 import px4_home, started
+from tests.px4 import alone, px4_home, started
 
 QUICK = {
     "PX4_PARAM_MPC_TKO_SPEED": "3",
@@ -52,7 +52,7 @@ StartController = Callable[..., Controller]
 @contextmanager
 def px4_controllers(folder: Path) -> Iterator[StartController]:
     home = px4_home()
-    with ExitStack() as running:
+    with alone(), ExitStack() as running:
 
         def start(instance: int = PX4_INSTANCE) -> Controller:
             place = folder / f"px4-{instance}"
