@@ -121,6 +121,10 @@ class Notices:
             hub.every(_CHECK_NS, self._give_up_on_old),
         )
 
+    @property
+    def unhealthy(self) -> tuple[str, ...]:
+        return self._unhealthy or ()
+
     def close(self) -> None:
         for cancel in self._cancels:
             cancel()

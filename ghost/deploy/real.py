@@ -11,6 +11,8 @@ from typing import Any, Literal
 
 from ghost.core.channels import Channel
 from ghost.core.errors import ConfigError, GhostError, LogError, RefusedError
+from ghost.deploy.changes import Change, told
+from ghost.deploy.deadlines import Deadlines
 from ghost.deploy.demands import Demand, examine_demands
 from ghost.deploy.hal import build_hal
 from ghost.deploy.preflight import Check, examine
@@ -64,8 +66,7 @@ class RealFlight:
         self._aborted_ns: int | None = None
         self._down_ns: int | None = None
         self._news: list[tuple[Severity, str, str]] = []
-        self.missed_deadlines = 0
-        self.worst_late_ns = 0
+        self._deadlines = Deadlines(CYCLE_NS)
         self.backend: Any = build_hal(
             order.robot,
             mode="real",
@@ -73,6 +74,7 @@ class RealFlight:
             allow_arming=order.allow_arming,
             on_news=self._on_link,
             on_text=self._on_text,
+            on_change=self._on_change,
             **({"signing_key": order.signing_key} if order.signing_key is not None else {}),
         )
         self.backend.start()
@@ -156,10 +158,9 @@ class RealFlight:
             due_ns += CYCLE_NS
             self.backend.spin(due_ns)
             now_ns = self.clock.now_ns()
-            if now_ns - due_ns > CYCLE_NS:
-                self.missed_deadlines += (now_ns - due_ns) // CYCLE_NS
-                self.worst_late_ns = max(self.worst_late_ns, now_ns - due_ns)
-                due_ns += (now_ns - due_ns) // CYCLE_NS * CYCLE_NS
+            due_ns += self._deadlines.judge(due_ns, now_ns)
+            if lateness := self._deadlines.take_news(now_ns):
+                self._publish(Severity.WARN, EventKind.DEADLINE_MISSED, "session", lateness)
             self._tell_news()
             if self._ends(now_ns):
                 return
@@ -186,9 +187,8 @@ class RealFlight:
         return self._aborted_ns is not None and now_ns - self._aborted_ns >= LONGEST_ABORT_NS
 
     def _close(self) -> str:
-        if self.missed_deadlines:
-            late_ms = self.worst_late_ns / 1e6
-            text = f"{self.missed_deadlines} cycles missed, the worst {late_ms:.1f} ms late"
+        if self._deadlines.missed:
+            text = f"{self._deadlines} in all"
             self._publish(Severity.WARN, EventKind.DEADLINE_MISSED, "session", text)
         for link in getattr(self.backend, "links", ()):
             severity = Severity.WARN if link.counts.refused else Severity.INFO
@@ -234,6 +234,9 @@ class RealFlight:
         level = _SEVERITIES[severity] if severity < len(_SEVERITIES) else Severity.INFO
         # What is critical to PX4 is no alarm of ours: the flight controller acts on it by itself.
         self._news.append((min(level, Severity.ERROR), EventKind.FLIGHT_CONTROLLER_SAYS, text))
+
+    def _on_change(self, change: Change) -> None:
+        self._news.append(told(change))
 
     def _on_event(self, event: Event) -> None:
         if event.kind == EventKind.LOG_FAILED:

@@ -156,7 +156,8 @@ class FlightStatistics:
     def _on_event(self, event: Event) -> None:
         self._events += 1
         self._warnings += event.severity >= Severity.WARN
-        self.news.append(event)
+        if event.severity > Severity.DEBUG:
+            self.news.append(event)
 
 
 def _distance(a: list[float], b: list[float]) -> float:

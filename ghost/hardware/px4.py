@@ -7,6 +7,7 @@ from typing import Any
 from firmware_bridge.endpoint import parse_endpoint
 from firmware_bridge.hub import Hub
 from firmware_bridge.link import Link
+from firmware_bridge.notices import Change
 from firmware_bridge.signing import link_signer
 from firmware_bridge.vehicle import ONBOARD_COMPUTER, Identity, Vehicle
 from ghost.core.clock import SystemClock
@@ -31,10 +32,11 @@ class Px4Backend:
         signing_key: Path | None = None,
         on_news: Callable[[Link, bool, str], None] = lambda *_: None,
         on_text: Callable[[int, str], None] = lambda *_: None,
+        on_change: Callable[[Change], None] = lambda _: None,
     ) -> None:
         self._endpoints = [parse_endpoint(link) for link in links]
         rotors = description.airframe.rotors if description.airframe else ()
-        self._terms = Terms(description.envelope, len(rotors) or 4, allow_arming, on_text)
+        self._terms = Terms(description.envelope, len(rotors) or 4, allow_arming, on_text, on_change)
         self._signing_key = signing_key
         self._on_news = on_news
         self._run: Run | None = None

@@ -10,8 +10,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from firmware_bridge import modes
-from firmware_bridge.hub import Received, text_of
+from firmware_bridge.hub import Received
 from firmware_bridge.messages import dialect, id_of
+from firmware_bridge.notices import Change, Notices, Text
 from firmware_bridge.timesync import TimeSync
 from firmware_bridge.vehicle import Vehicle
 from ghost.core.clock import SystemClock
@@ -75,6 +76,7 @@ class Terms:
     rotor_count: int
     allow_arming: bool
     on_text: Callable[[int, str], None]
+    on_change: Callable[[Change], None]
 
 
 class Run:
@@ -96,6 +98,8 @@ class Run:
         self.gate = EnvelopeGate(sink, terms.envelope, clock, position=self._position)
         self._judged_ns = 0
         self._resets = 0
+        # Before the listeners: what they tell is as new as what it knows.
+        self._notices = Notices(vehicle, on_text=self._on_text, on_change=terms.on_change)
         self._listen()
         self.identity = vehicle.identify()
         self._ask_for_streams()
@@ -171,7 +175,6 @@ class Run:
         hub.on("SYS_STATUS", self._of_mine(self._book.on_sys_status))
         hub.on("HOME_POSITION", self._of_mine(self._book.on_home))
         hub.on("GLOBAL_POSITION_INT", self._of_mine(self._on_global))
-        hub.on("STATUSTEXT", self._of_mine(self._on_statustext))
 
     def _ask_for_streams(self) -> None:
         for name, rate_hz in RATES_HZ.items():
@@ -290,16 +293,16 @@ class Run:
 
     def _tell_status(self, received: Received) -> None:
         provider = self.providers["status"]
+        self._book.unhealthy = self._notices.unhealthy
         provider.push(self._book.status(received.at_ns, provider.sequence), received.at_ns)
 
     def _on_global(self, message: Any) -> None:
         self._altitude_amsl_m = message.alt / 1e3
 
-    def _on_statustext(self, message: Any) -> None:
-        text = text_of(message.text)
-        if message.severity <= dialect.MAV_SEVERITY_WARNING:
-            self._book.complaint = text
-        self._terms.on_text(message.severity, text)
+    def _on_text(self, text: Text) -> None:
+        if text.severity <= dialect.MAV_SEVERITY_WARNING:
+            self._book.complaint = text.text
+        self._terms.on_text(text.severity, text.text)
 
     def _follow(self) -> None:
         """The gate's arming is the flight controller's."""

@@ -36,6 +36,7 @@ class StatusBook:
     is_landed: bool | None = None
     can_arm: bool | None = None
     complaint: str = ""
+    unhealthy: tuple[str, ...] = ()
     killed: bool = False
     home_enu_m: NDArray[np.float64] = field(default_factory=lambda: np.zeros(3))
 
@@ -62,7 +63,10 @@ class StatusBook:
             return "the flight controller has not said yet whether it may be armed"
         if self.can_arm:
             return ""
-        return f"its pre-arm checks fail: {self.complaint or 'it does not say why'}"
+        # PX4 v1.18 says why to ground stations only.
+        unhealthy = f"unhealthy: {', '.join(self.unhealthy)}" if self.unhealthy else ""
+        why = self.complaint or unhealthy or "it does not say why; a ground station is told"
+        return f"its pre-arm checks fail: {why}"
 
     def status(self, stamp_ns: int, sequence: int) -> VehicleStatus:
         heartbeat = self.heartbeat

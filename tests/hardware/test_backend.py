@@ -317,7 +317,9 @@ def test_what_keeps_it_from_arming_is_told() -> None:
     book = StatusBook(heartbeat(), is_landed=True)
     assert book.status(0, 0).blocked.endswith("has not said yet whether it may be armed")
     book.on_sys_status(dialect.MAVLink_sys_status_message(0, 0, 0, 0, 0, 0, 0, *[0] * 6))
-    assert book.status(0, 0).blocked == "its pre-arm checks fail: it does not say why"
+    assert book.status(0, 0).blocked.endswith("it does not say why; a ground station is told")
+    book.unhealthy = ("GPS", "3D_MAG")
+    assert book.status(0, 0).blocked == "its pre-arm checks fail: unhealthy: GPS, 3D_MAG"
     book.complaint = "Preflight Fail: no GPS"
     assert book.status(0, 0).blocked == "its pre-arm checks fail: Preflight Fail: no GPS"
     ready = dialect.MAV_SYS_STATUS_PREARM_CHECK

@@ -93,6 +93,10 @@ def test_a_mission_is_flown_to_its_end_and_nothing_without_leave(
     assert manifest.config["hil"] is True
     assert manifest.config["flight_controller"]["autopilot"] == "MAV_AUTOPILOT_PX4"
     assert manifest.config["flight_controller"]["system"] == 4
+    changes = _texts(flown, EventKind.FLIGHT_CONTROLLER_CHANGED)
+    assert [text for text in changes if "armed" in text] == ["armed", "disarmed"]
+    assert "mode OFFBOARD -> LAND" in changes
+    assert any(text.startswith("landed state ON_GROUND -> ") for text in changes)
     (statistics,) = _texts(flown, EventKind.LINK_STATISTICS)
     assert re.match(rf"{link}: \d+ frames in \d+ bytes heard, \d+ lost, 0 damaged, 0 r", statistics)
 
