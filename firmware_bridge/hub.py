@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from firmware_bridge.endpoint import Endpoint
 from firmware_bridge.frame import Frame
 from firmware_bridge.link import Link
-from firmware_bridge.messages import Message, decode, encode, id_of, known_name
+from firmware_bridge.messages import Message, decode, encode, id_of
 from firmware_bridge.signing import Signer
 from ghost.core.errors import ConfigError, StalledError
 
@@ -112,6 +112,7 @@ class Hub:
 
         def cancel() -> None:
             timer.is_cancelled = True
+            self._timers = [kept for kept in self._timers if kept is not timer]
 
         return cancel
 
@@ -192,7 +193,6 @@ class Hub:
 
     def _run_timers(self, now_ns: int) -> int:
         """Run what is due; when the next one is."""
-        self._timers = [timer for timer in self._timers if not timer.is_cancelled]
         for timer in self._timers:
             if now_ns >= timer.due_ns and not timer.is_cancelled:
                 missed = (now_ns - timer.due_ns) // timer.period_ns
@@ -206,11 +206,11 @@ class Hub:
         writing = [
             number for link in self.links if link.has_waiting for number in link.numbers[-1:]
         ]
-        readable, writable, _ = select.select(list(by_number), writing, [], max(seconds, 0.0))
+        readable, writable, _ = select.select(by_number, writing, [], max(seconds, 0.0))
         now_ns = self.now_ns()
         for number in writable:
             by_number[number].flush(now_ns)
-        for link in dict.fromkeys(by_number[number] for number in readable):
+        for link in dict.fromkeys(map(by_number.__getitem__, readable)):
             for frame in link.receive(now_ns):
                 self._deliver(frame, link, now_ns)
 
@@ -225,13 +225,3 @@ class Hub:
         for listener in listeners:
             if not listener.is_cancelled:
                 listener.call(received)
-
-
-def named(received: Received) -> str:
-    return known_name(received.frame.message_id)
-
-
-def text_of(field: str | bytes) -> str:
-    """A text field of a message: pymavlink gives text where it can, and else the bytes."""
-    text = field if isinstance(field, str) else bytes(field).decode("utf-8", "replace")
-    return text.split("\0")[0]

@@ -3,6 +3,7 @@
 This is the one door to the dialect: nothing of pymavlink's own state leaks through it.
 """
 
+from itertools import accumulate
 from typing import Any
 
 from pymavlink.dialects.v20 import common as dialect
@@ -16,6 +17,17 @@ Message = Any
 
 _KINDS: dict[int, Any] = dialect.mavlink_map
 _IDS: dict[str, int] = {kind.msgname: number for number, kind in _KINDS.items()}
+
+
+def _places(kind: Any) -> list[int | slice]:
+    """Where each field is among the unpacked values: a message's order is not the wire's."""
+    ends = list(accumulate(kind.lengths))
+    spans = zip(ends, kind.lengths, strict=True)
+    wire = [end - 1 if length == 1 else slice(end - length, end) for end, length in spans]
+    return [wire[order] for order in kind.orders]
+
+
+_PLACES = {number: _places(kind) for number, kind in _KINDS.items()}
 
 
 class _Packer:
@@ -49,13 +61,8 @@ def decode(frame: Frame) -> Message | None:
     if kind is None:
         return None
     size = kind.unpacker.size
-    payload = frame.payload
-    values = kind.unpacker.unpack(payload[:size].ljust(size, b"\0"))
-    if len(values) == len(kind.orders):
-        fields = [values[place] for place in kind.orders]
-    else:
-        fields = _with_arrays(values, kind)
-    return kind(*[_text(field) if type(field) is bytes else field for field in fields])
+    values = kind.unpacker.unpack(frame.payload[:size].ljust(size, b"\0"))
+    return kind(*[_field(values[place]) for place in _PLACES[frame.message_id]])
 
 
 def encode(
@@ -72,16 +79,7 @@ def encode(
     return frame
 
 
-def _with_arrays(values: tuple[Any, ...], kind: Any) -> list[Any]:
-    fields = []
-    for place in kind.orders:
-        first = sum(kind.lengths[:place])
-        length = kind.lengths[place]
-        field = values[first]
-        is_lone = length == 1 or isinstance(field, bytes)
-        fields.append(field if is_lone else list(values[first : first + length]))
-    return fields
-
-
-def _text(field: bytes) -> bytes:
-    return field.rstrip(b"\0")
+def _field(value: Any) -> Any:
+    if type(value) is bytes:
+        return value.rstrip(b"\0")
+    return list(value) if type(value) is tuple else value

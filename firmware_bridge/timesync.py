@@ -56,6 +56,7 @@ class TimeSync:
         self._vehicle = vehicle
         self._hub = vehicle.hub
         self._trips: deque[Trip] = deque()
+        self._narrowest: Trip | None = None
         self._odd: list[Trip] = []
         self._asked: deque[int] = deque()
         self._answers = 0
@@ -75,13 +76,13 @@ class TimeSync:
     @property
     def offset_ns(self) -> int:
         """Run time minus the flight controller's time."""
-        return self._best(self._hub.now_ns()).offset_ns
+        return self._best.offset_ns
 
     @property
     def uncertainty_ns(self) -> int:
         """How far off the offset is at most; it grows while nothing is heard."""
         now_ns = self._hub.now_ns()
-        return self._bound_ns(self._best(now_ns), now_ns)
+        return self._bound_ns(self._best, now_ns)
 
     def to_run_ns(self, time_usec: int) -> int:
         """A message's time_usec in run time."""
@@ -102,10 +103,11 @@ class TimeSync:
         for cancel in self._cancels:
             cancel()
 
-    def _best(self, now_ns: int) -> Trip:
-        if not self._trips:
+    @property
+    def _best(self) -> Trip:
+        if self._narrowest is None:
             raise StalledError("the flight controller has not told its time yet; wait for TimeSync")
-        return min(self._trips, key=lambda trip: self._bound_ns(trip, now_ns))
+        return self._narrowest
 
     def _bound_ns(self, trip: Trip, now_ns: int) -> int:
         """How far off its offset may be by now."""
@@ -180,9 +182,11 @@ class TimeSync:
         self._trips.append(trip)
         while self._trips[0].heard_ns < trip.heard_ns - WINDOW_NS:
             self._trips.popleft()
+        # All widen alike, so the narrowest one stays so until the next is kept.
+        self._narrowest = min(self._trips, key=lambda one: self._bound_ns(one, trip.heard_ns))
 
     def _apart_ns(self, trip: Trip) -> int:
         """The gap between what is believed and what this trip allows; none if negative."""
-        best = self._best(trip.heard_ns)
+        best = self._best
         allowed_ns = self._bound_ns(best, trip.heard_ns) + self._bound_ns(trip, trip.heard_ns)
         return abs(trip.offset_ns - best.offset_ns) - allowed_ns

@@ -34,6 +34,7 @@ Refusal = tuple[RejectReason, str]
 PositionSource = Callable[[], NDArray[np.float64] | None]
 
 _INT64_MAX = 2**63 - 1
+_LARGEST = 1.7976931348623157e308
 _ARRAYS = {kind: array_fields(kind) for kind in LEVELS}
 _SCALARS = {
     kind: tuple(
@@ -157,10 +158,11 @@ class EnvelopeGate:
         return answer, ""
 
     def _refusal(self, command: Command, now_ns: int) -> Refusal | None:
+        spec = self.spec
         return (
-            _malformed(command, self.spec)
+            _malformed(command, spec)
             or _not_finite(command)
-            or _out_of_range(command, self.spec)
+            or _out_of_range(command, spec)
             or self._stale(command, now_ns)
             or self._unsupported(command)
             or self._not_armed()
@@ -197,10 +199,11 @@ class EnvelopeGate:
         return None
 
     def _outside_envelope(self, command: Command) -> Refusal | None:
-        if isinstance(command, PositionCommand | TrajectoryCommand):
-            return self._outside(command.position_enu_m.tolist(), None)
-        if isinstance(command, VelocityCommand):
-            return self._leads_outside(command)
+        match command:
+            case PositionCommand() | TrajectoryCommand():
+                return self._outside(command.position_enu_m.tolist(), None)
+            case VelocityCommand():
+                return self._leads_outside(command)
         return None
 
     def _leads_outside(self, command: VelocityCommand) -> Refusal | None:
@@ -270,25 +273,16 @@ def _malformed(command: Any, spec: ActuatorSpec) -> Refusal | None:
 def _not_finite(command: Command) -> Refusal | None:
     for name in _ARRAYS[type(command)]:
         value = getattr(command, name)
-        if not np.isfinite(value).all():
+        if not all(abs(number) <= _LARGEST for number in value.tolist()):
             return RejectReason.NOT_FINITE, f"{name} is {value.tolist()}"
     for name in _SCALARS[type(command)]:
         value = getattr(command, name)
-        if not abs(value) <= 1.7976931348623157e308:
+        if not abs(value) <= _LARGEST:
             return RejectReason.NOT_FINITE, f"{name} is {shown(value)}"
     return None
 
 
 def _out_of_range(command: Command, spec: ActuatorSpec) -> Refusal | None:
-    limits = {
-        "motors": (0.0, 1.0),
-        "thrust": (0.0, 1.0),
-        "rate_flu_rps": (-spec.max_rate_rps, spec.max_rate_rps),
-        "yaw_rate_rps": (-spec.max_rate_rps, spec.max_rate_rps),
-        "velocity_enu_mps": (-spec.max_speed_mps, spec.max_speed_mps),
-        "acceleration_enu_mps2": (-spec.max_acceleration_mps2, spec.max_acceleration_mps2),
-        "position_enu_m": (-spec.max_distance_m, spec.max_distance_m),
-    }
     for name in (*_ARRAYS[type(command)], *_SCALARS[type(command)]):
         value = getattr(command, name)
         if name == "attitude":
@@ -296,15 +290,30 @@ def _out_of_range(command: Command, spec: ActuatorSpec) -> Refusal | None:
             norm = float(np.sqrt(w * w + x * x + y * y + z * z))
             if not abs(norm - 1.0) <= 1e-3:
                 return RejectReason.OUT_OF_RANGE, f"attitude has norm {norm:.6g}; expected 1"
-        elif name in limits:
-            low, high = limits[name]
-            if np.any(value < low) or np.any(value > high):
-                number = value.tolist() if isinstance(value, np.ndarray) else value
-                return (
-                    RejectReason.OUT_OF_RANGE,
-                    f"{name} is {shown(number)}; expected {low} to {high}",
-                )
+            continue
+        low, high = _range(name, spec)
+        told = value.tolist() if isinstance(value, np.ndarray) else value
+        numbers = told if isinstance(told, list) else [told]
+        if min(numbers) < low or max(numbers) > high:
+            return RejectReason.OUT_OF_RANGE, f"{name} is {shown(told)}; expected {low} to {high}"
     return None
+
+
+def _range(name: str, spec: ActuatorSpec) -> tuple[float, float]:
+    match name:
+        case "motors" | "thrust":
+            return 0.0, 1.0
+        case "rate_flu_rps" | "yaw_rate_rps":
+            most = spec.max_rate_rps
+        case "velocity_enu_mps":
+            most = spec.max_speed_mps
+        case "acceleration_enu_mps2":
+            most = spec.max_acceleration_mps2
+        case "position_enu_m":
+            most = spec.max_distance_m
+        case _:
+            most = _LARGEST
+    return -most, most
 
 
 def _is_finite_vector3(value: object) -> bool:

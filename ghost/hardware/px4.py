@@ -36,7 +36,9 @@ class Px4Backend:
     ) -> None:
         self._endpoints = [parse_endpoint(link) for link in links]
         rotors = description.airframe.rotors if description.airframe else ()
-        self._terms = Terms(description.envelope, len(rotors) or 4, allow_arming, on_text, on_change)
+        self._terms = Terms(
+            description.envelope, len(rotors) or 4, allow_arming, on_text, on_change
+        )
         self._signing_key = signing_key
         self._on_news = on_news
         self._run: Run | None = None

@@ -3,8 +3,11 @@
 import math
 from typing import Any
 
+import numpy as np
+from numpy.typing import NDArray
+
 from firmware_bridge.messages import Message, dialect
-from ghost.core.frames import attitude_enu_to_ned, enu_to_ned, flu_to_frd
+from ghost.core.frames import attitude_enu_to_ned, flu_to_frd
 from ghost.hal import (
     AttitudeCommand,
     BodyRateCommand,
@@ -37,9 +40,9 @@ def encode_command(command: Any, *, boot_ms: int, system: int, component: int) -
             return _position_target(
                 head,
                 0,
-                enu_to_ned(command.position_enu_m).tolist(),
-                enu_to_ned(command.velocity_enu_mps).tolist(),
-                enu_to_ned(command.acceleration_enu_mps2).tolist(),
+                *_ned(command.position_enu_m),
+                *_ned(command.velocity_enu_mps),
+                *_ned(command.acceleration_enu_mps2),
                 yaw_ned_rad(command.yaw_rad),
                 -command.yaw_rate_rps,
             )
@@ -47,9 +50,9 @@ def encode_command(command: Any, *, boot_ms: int, system: int, component: int) -
             return _position_target(
                 head,
                 _NO_VELOCITY | _NO_ACCELERATION | _NO_YAW_RATE,
-                enu_to_ned(command.position_enu_m).tolist(),
-                _NOWHERE,
-                _NOWHERE,
+                *_ned(command.position_enu_m),
+                *_NOWHERE,
+                *_NOWHERE,
                 yaw_ned_rad(command.yaw_rad),
                 0.0,
             )
@@ -57,9 +60,9 @@ def encode_command(command: Any, *, boot_ms: int, system: int, component: int) -
             return _position_target(
                 head,
                 _NO_POSITION | _NO_ACCELERATION,
-                _NOWHERE,
-                enu_to_ned(command.velocity_enu_mps).tolist(),
-                _NOWHERE,
+                *_NOWHERE,
+                *_ned(command.velocity_enu_mps),
+                *_NOWHERE,
                 yaw_ned_rad(command.yaw_rad),
                 -command.yaw_rate_rps,
             )
@@ -83,10 +86,11 @@ def yaw_ned_rad(yaw_enu_rad: float) -> float:
     return math.atan2(math.sin(yaw_rad), math.cos(yaw_rad))
 
 
-def _position_target(head: tuple[int, int, int], mask: int, *parts: Any) -> Message:
-    """Parts are position, velocity and acceleration, then yaw and its rate."""
-    *vectors, yaw_rad, yaw_rate_rps = parts
-    values = [part for vector in vectors for part in vector]
-    return dialect.MAVLink_set_position_target_local_ned_message(
-        *head, _LOCAL_NED, mask, *values, yaw_rad, yaw_rate_rps
-    )
+def _position_target(head: tuple[int, int, int], mask: int, *values: float) -> Message:
+    """Values are position, velocity and acceleration, then yaw and its rate."""
+    return dialect.MAVLink_set_position_target_local_ned_message(*head, _LOCAL_NED, mask, *values)
+
+
+def _ned(vector_enu: NDArray[np.float64]) -> tuple[float, float, float]:
+    east, north, up = vector_enu.tolist()
+    return north, east, -up

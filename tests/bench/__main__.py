@@ -7,8 +7,8 @@ import argparse
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
-from tests.bench import bus, log, pictures, simulation
-from tests.bench.table import print_table
+from tests.bench import bridge, bus, log, pictures, simulation
+from tests.bench.table import print_latencies, print_table
 
 
 def main() -> None:
@@ -27,6 +27,12 @@ def main() -> None:
     with TemporaryDirectory() as folder:
         rows = simulation.stack_rows(Path(folder), smoke=smoke)
         print_table("The whole stack, logged: one control period", rows)
+    for title, latencies in bridge.latency_tables(smoke=smoke):
+        print_latencies(title, latencies)
+    with TemporaryDirectory() as folder:
+        logged = bridge.log_rows(Path(folder) / "run", smoke=smoke)
+        print_table("Bridge, 1,000 messages/s decoded and logged: one message", logged)
+    print_table("Router, 1,000 messages/s: one message", bridge.router_rows(smoke=smoke))
 
 
 main()

@@ -5,8 +5,12 @@ from typing import Any
 
 import numpy as np
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from numpy.typing import NDArray
 
 from firmware_bridge.messages import Message, dialect
+from ghost.core.frames import attitude_ned_to_enu, frd_to_flu, ned_to_enu
 from ghost.core.rotations import rotate
 from ghost.hal import EstimateHealth, GpsFix, Health
 from ghost.hardware import translate
@@ -94,6 +98,13 @@ def triangle(**entries: float) -> list[float]:
     for name, value in entries.items():
         matrix[int(name[1]), int(name[3])] = value
     return [float(value) for value in matrix[np.triu_indices(6)]]
+
+
+def symmetric(upper: list[float]) -> NDArray[np.float64]:
+    matrix = np.zeros((6, 6))
+    matrix[np.triu_indices(6)] = upper
+    whole: NDArray[np.float64] = np.triu(matrix) + np.triu(matrix, 1).T
+    return whole
 
 
 # IMU, magnetometer, barometer.
@@ -313,6 +324,26 @@ def test_the_covariance_of_a_body_velocity_turns_with_the_body(
     message = odometry(q=q, child_frame_id=BODY_FRD, velocity_covariance=speed)
     covariance = translate.state(message, 0, 0).velocity_covariance_m2ps2
     assert covariance == pytest.approx(np.diag(variances), abs=1e-12)
+
+
+@given(st.lists(st.floats(-1e3, 1e3, width=32), min_size=55, max_size=55))
+def test_each_number_goes_where_its_frame_says(numbers: list[float]) -> None:
+    vectors, q, pose, speed = numbers[:9], numbers[9:13], numbers[13:34], numbers[34:]
+    names = ("x", "y", "z", "vx", "vy", "vz", "rollspeed", "pitchspeed", "yawspeed")
+    covariances = {"pose_covariance": pose, "velocity_covariance": speed}
+    message = odometry(q=q, **covariances, **dict(zip(names, vectors, strict=True)))
+    state = translate.state(message, 0, 0)
+    assert state.position_enu_m.tolist() == ned_to_enu(vectors[:3]).tolist()
+    assert state.velocity_enu_mps.tolist() == ned_to_enu(vectors[3:6]).tolist()
+    assert state.rate_flu_rps.tolist() == frd_to_flu(vectors[6:]).tolist()
+    assert state.attitude.tolist() == attitude_ned_to_enu(q).tolist()
+    for covariance, upper, first, turned in (
+        (state.position_covariance_m2, pose, 0, ned_to_enu),
+        (state.attitude_covariance_rad2, pose, 3, frd_to_flu),
+        (state.velocity_covariance_m2ps2, speed, 0, ned_to_enu),
+    ):
+        block = symmetric(upper)[first : first + 3, first : first + 3]
+        assert covariance.tolist() == turned(turned(block).T).tolist()
 
 
 def test_variances_alone_are_independent() -> None:
