@@ -53,6 +53,7 @@ class Client:
         self.counts = PortCounts()
         self.neighbours = Neighbours()
         self.framer = Framer()
+        self.came_ns = 0
         self.heard_ns = 0
         self.failure = ""
         """Why it is done for; empty while it isn't."""
@@ -63,6 +64,11 @@ class Client:
         self._is_begun = False
         """Whether a part of the first frame is out: the rest has to follow."""
         self._full_since_ns: int | None = None
+
+    @property
+    def has_stayed(self) -> bool:
+        """Whether it was heard after it came: a forged sender often isn't."""
+        return self.heard_ns > self.came_ns
 
     @property
     def has_waiting(self) -> bool:

@@ -1,6 +1,8 @@
-"""Where a link goes, as a URL in MAVSDK's form."""
+"""Where a link goes, as a URL in MAVSDK's form, and the address that its host has."""
 
 import re
+import socket
+import threading
 from dataclasses import dataclass
 from enum import StrEnum
 
@@ -62,3 +64,44 @@ def parse_endpoint(url: str) -> Endpoint:
     elif not (0 if known in (Scheme.UDP_IN, Scheme.TCP_IN) else 1) <= value <= 65535:
         raise ConfigError(f"link {url!r} has a port of {value}; expected 1 to 65535")
     return Endpoint(known, place, value)
+
+
+Address = tuple[object, ...]
+
+
+class Lookup:
+    """The address of an endpoint's host, found once and kept. It is asked for at once the first
+    time, before a flight. A name that was not known then is asked for again beside the loop: a
+    resolver without a network takes seconds to say no.
+    """
+
+    def __init__(self, endpoint: Endpoint) -> None:
+        self._endpoint = endpoint
+        self._found: tuple[int, Address] | None = None
+        self._error: Exception | None = None
+        self._thread: threading.Thread | None = None
+
+    def __call__(self) -> tuple[int, Address]:
+        """Family and address; raises what the resolver said last where there is none yet."""
+        if self._found is None:
+            if self._error is None:
+                self._ask()
+            elif self._thread is None or not self._thread.is_alive():
+                self._thread = threading.Thread(target=self._ask, daemon=True)
+                self._thread.start()
+        if self._found is None:
+            raise self._error or AssertionError
+        return self._found
+
+    def _ask(self) -> None:
+        place = self._endpoint.place.strip("[]")
+        is_udp = self._endpoint.scheme in (Scheme.UDP_IN, Scheme.UDP_OUT)
+        kind = socket.SOCK_DGRAM if is_udp else socket.SOCK_STREAM
+        try:
+            (family, _, _, _, address), *_ = socket.getaddrinfo(
+                place, self._endpoint.number, type=kind
+            )
+        except (OSError, ValueError) as error:
+            self._error = error
+        else:
+            self._found = family, address

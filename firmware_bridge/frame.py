@@ -1,5 +1,6 @@
 """MAVLink frames out of a stream of bytes, whatever else is in it."""
 
+import re
 from dataclasses import dataclass
 
 from fastcrc import crc16
@@ -9,6 +10,8 @@ MAGIC_V1, MAGIC_V2 = 0xFE, 0xFD
 SIGNED_FLAG = 0x01
 SIGNATURE_BYTES = 13
 
+_MAGICS = (MAGIC_V2, MAGIC_V1)
+_MAGIC = re.compile(b"[\xfd\xfe]")
 _CHECKSUM_BYTES = 2
 _HEADER_V1_BYTES, _HEADER_V2_BYTES = 6, 10
 _KINDS = dialect.mavlink_map
@@ -51,43 +54,66 @@ class Framer:
         at, end, counts = 0, len(stream), self.counts
         while at < end:
             magic = stream[at]
-            if magic not in (MAGIC_V2, MAGIC_V1):
+            if magic not in _MAGICS:
                 skipped = _next_magic(stream, at + 1) - at
                 counts.noise_bytes += skipped
                 at += skipped
                 continue
-            if magic == MAGIC_V2 and at + 2 < end and stream[at + 2] & ~SIGNED_FLAG:
-                # It asks for what nobody knows. Noise does so too, and isn't waited for.
+            if _asks_for_what_nobody_knows(stream, at):  # as noise does; it isn't waited for
                 counts.noise_bytes += 1
                 at += 1
                 continue
             size = _size(stream, at, magic)
             if size is None or at + size > end:
                 break
-            frame = _frame(stream[at : at + size], magic)
-            if not self._is_sound(frame, stream, at + size):
+            if not self._is_sound(stream, at, at + size):
                 counts.noise_bytes += 1
                 at += 1
                 continue
-            frames.append(frame)
+            frames.append(_frame(stream[at : at + size], magic))
             at += size
         counts.frames += len(frames)
         self._rest = stream[at:]
         return frames
 
-    def _is_sound(self, frame: Frame, stream: bytes, after: int) -> bool:
-        extra = _CRC_EXTRA.get(frame.message_id)
+    def feed_datagram(self, datagram: bytes) -> list[Frame]:
+        """The frames that it begins with, back to back; what follows them is noise, looked at once
+        and never kept.
+        """
+        frames: list[Frame] = []
+        at, end = 0, len(datagram)
+        while at < end and datagram[at] in _MAGICS:
+            size = _size(datagram, at, datagram[at])
+            if size is None or at + size > end or _asks_for_what_nobody_knows(datagram, at):
+                break
+            if not self._is_sound(datagram, at, at + size):
+                break
+            frames.append(_frame(datagram[at : at + size], datagram[at]))
+            at += size
+        self.counts.frames += len(frames)
+        self.counts.noise_bytes += end - at
+        return frames
+
+    def _is_sound(self, stream: bytes, at: int, after: int) -> bool:
+        """Before a Frame is made of it: noise may have a first byte at every other place."""
+        extra = _CRC_EXTRA.get(_message_id(stream, at))
         if extra is None:
             # Noise looks like this more often than not; what another frame follows is one.
-            if after < len(stream) and stream[after] not in (MAGIC_V2, MAGIC_V1):
+            if after < len(stream) and stream[after] not in _MAGICS:
                 return False
             self.counts.unknown += 1
             return True
-        body = frame.raw[: len(frame.raw) - len(frame.signature)]
-        if checksum(body[1:-_CHECKSUM_BYTES], extra) != int.from_bytes(body[-2:], "little"):
+        end = after - _signature_bytes(stream, at)
+        told = int.from_bytes(stream[end - _CHECKSUM_BYTES : end], "little")
+        if checksum(stream[at + 1 : end - _CHECKSUM_BYTES], extra) != told:
             self.counts.bad_crc += 1
             return False
         return True
+
+
+def is_checked(frame: Frame) -> bool:
+    """Whether its checksum could be checked, and so was right."""
+    return frame.message_id in _CRC_EXTRA
 
 
 def checksum(data: bytes, extra: int) -> int:
@@ -97,8 +123,13 @@ def checksum(data: bytes, extra: int) -> int:
 
 def _next_magic(stream: bytes, start: int) -> int:
     """Where the next frame may begin, or the end."""
-    places = [place for magic in (MAGIC_V2, MAGIC_V1) if (place := stream.find(magic, start)) >= 0]
-    return min(places, default=len(stream))
+    found = _MAGIC.search(stream, start)
+    return found.start() if found is not None else len(stream)
+
+
+def _asks_for_what_nobody_knows(stream: bytes, at: int) -> bool:
+    is_told = stream[at] == MAGIC_V2 and at + 2 < len(stream)
+    return is_told and bool(stream[at + 2] & ~SIGNED_FLAG)
 
 
 def _size(stream: bytes, at: int, magic: int) -> int | None:
@@ -107,8 +138,18 @@ def _size(stream: bytes, at: int, magic: int) -> int | None:
         return None
     if magic == MAGIC_V1:
         return _HEADER_V1_BYTES + stream[at + 1] + _CHECKSUM_BYTES
-    signature = SIGNATURE_BYTES if stream[at + 2] & SIGNED_FLAG else 0
-    return _HEADER_V2_BYTES + stream[at + 1] + _CHECKSUM_BYTES + signature
+    return _HEADER_V2_BYTES + stream[at + 1] + _CHECKSUM_BYTES + _signature_bytes(stream, at)
+
+
+def _signature_bytes(stream: bytes, at: int) -> int:
+    is_signed = stream[at] == MAGIC_V2 and stream[at + 2] & SIGNED_FLAG
+    return SIGNATURE_BYTES if is_signed else 0
+
+
+def _message_id(stream: bytes, at: int) -> int:
+    if stream[at] == MAGIC_V1:
+        return stream[at + 5]
+    return int.from_bytes(stream[at + 7 : at + 10], "little")
 
 
 def _frame(raw: bytes, magic: int) -> Frame:
@@ -118,5 +159,4 @@ def _frame(raw: bytes, magic: int) -> Frame:
         return Frame(raw[5], raw[3], raw[4], raw[2], payload, raw)
     payload = raw[_HEADER_V2_BYTES : _HEADER_V2_BYTES + length]
     signature = raw[-SIGNATURE_BYTES:] if raw[2] & SIGNED_FLAG else b""
-    message_id = int.from_bytes(raw[7:10], "little")
-    return Frame(message_id, raw[5], raw[6], raw[4], payload, raw, signature)
+    return Frame(_message_id(raw, 0), raw[5], raw[6], raw[4], payload, raw, signature)

@@ -5,6 +5,7 @@ program that hangs falls silent: nothing here keeps a dead controller looking al
 """
 
 import select
+from collections import deque
 from collections.abc import Callable
 from dataclasses import dataclass
 
@@ -64,6 +65,7 @@ class Hub:
         self._frame_listeners: tuple[_Listener, ...] = ()
         self._timers: list[_Timer] = []
         self._upkeep_ns = 0
+        self._inbox: deque[tuple[Frame, Link, int]] = deque()
 
     def add(self, endpoint: Endpoint, *, signer: Signer | None = None) -> Link:
         link = Link(endpoint, on_news=self._on_news, signer=signer)
@@ -120,7 +122,7 @@ class Hub:
         """Over one link, or over all that are up."""
         now_ns = self.now_ns()
         for one in (link,) if link is not None else self.links:
-            if not one.is_up:
+            if not one.can_send:
                 one.counts.unsent += 1
                 continue
             raw = encode(
@@ -177,6 +179,9 @@ class Hub:
 
     def _step(self, until_ns: int) -> None:
         """Until something has happened, and not longer than that."""
+        if self._inbox:  # a handler waits: what came before comes before what it waits for
+            self._deliver(*self._inbox.popleft())
+            return
         now_ns = self.now_ns()
         self._upkeep(now_ns)
         wake_ns = min(self._run_timers(now_ns), until_ns, self._upkeep_ns)
@@ -211,8 +216,9 @@ class Hub:
         for number in writable:
             by_number[number].flush(now_ns)
         for link in dict.fromkeys(map(by_number.__getitem__, readable)):
-            for frame in link.receive(now_ns):
-                self._deliver(frame, link, now_ns)
+            self._inbox.extend((frame, link, now_ns) for frame in link.receive(now_ns))
+        while self._inbox:
+            self._deliver(*self._inbox.popleft())
 
     def _deliver(self, frame: Frame, link: Link, now_ns: int) -> None:
         for relay in self._frame_listeners:

@@ -6,16 +6,24 @@ from dataclasses import dataclass, field
 from functools import partial
 from typing import TypeVar
 
-from firmware_bridge.endpoint import Endpoint, Scheme
-from firmware_bridge.frame import Frame, Framer, FramerCounts
+from firmware_bridge.endpoint import Endpoint, Lookup, Scheme
+from firmware_bridge.frame import Frame, Framer, FramerCounts, is_checked
 from firmware_bridge.sequence import Sequence
 from firmware_bridge.signing import Signer
-from firmware_bridge.transport import Transport, open_transport
+from firmware_bridge.transport import TcpListener, Transport, UdpTransport, open_transport
 
 FIRST_RETRY_NS = 100_000_000
 LONGEST_RETRY_NS = 2_000_000_000
 SILENCE_NS = 5_000_000_000
-"""A serial port that says nothing for so long is opened anew: some adapters need that."""
+"""What says nothing for so long is down. A serial port or a connection is opened anew: some
+adapters need that, and a peer that lost its power never hangs up.
+"""
+PEER_NS = 3_000_000_000
+"""Who has brought no good frame for so long may be replaced by another."""
+BACKLOG_NS = 40_000_000
+"""How long a link may have more to send than it can: a burst is gone by then."""
+AWAY_NS = 1_000_000_000
+"""Who looks after a link no more often than that can't tell silence from not having listened."""
 CONNECT_NS = 3_000_000_000
 MOST_WAITING_BYTES = 65_536
 
@@ -39,6 +47,8 @@ class LinkCounts:
     """Frames with no signature, or a wrong one, where one is asked for."""
     unjudged: int = 0
     """Signed frames where there is no key to judge them by."""
+    strangers: int = 0
+    """Datagrams and connections of others that were turned away while the peer was alive."""
     opened: int = 0
     framer: FramerCounts = field(default_factory=FramerCounts)
 
@@ -62,6 +72,7 @@ class Link:
         self.problem = "not opened yet"
         self.heard_ns: int | None = None
         self._on_news = on_news
+        self._lookup = Lookup(endpoint)
         self._transport: Transport | None = None
         self._framer = Framer()
         self._framer.counts = self.counts.framer
@@ -71,6 +82,11 @@ class Link:
         self._retry_ns = 0
         self._backoff_ns = FIRST_RETRY_NS
         self._opened_ns = 0
+        self._up_ns = 0
+        self._clear_ns = 0
+        self._looked_ns = 0
+        self._peer_ns: int | None = None
+        """When the peer showed last that it is one."""
         self._sent_sequence = 0
         self._is_closed = False
 
@@ -93,6 +109,24 @@ class Link:
     def has_waiting(self) -> bool:
         return bool(self._waiting)
 
+    @property
+    def is_clear(self) -> bool:
+        """Whether nothing waits, here or in the system, but for a frame."""
+        return not self._waiting and (self._transport is None or self._transport.has_room)
+
+    @property
+    def can_send(self) -> bool:
+        """Whether it is up, or speaks first to whom it would hear."""
+        return self._transport is not None and (self.is_up or not self._is_stream)
+
+    def has_room(self, now_ns: int) -> bool:
+        """Whether what is sent now leaves now: for what is worth nothing later."""
+        if self._transport is None:
+            return False
+        if not self._waiting and self._transport.has_room:
+            self._clear_ns = now_ns
+        return now_ns - self._clear_ns <= BACKLOG_NS
+
     def maintain(self, now_ns: int) -> None:
         """Open what is closed and due, give up on what doesn't come about or says nothing."""
         if self._is_closed:
@@ -102,39 +136,47 @@ class Link:
                 self._open(now_ns)
             return
         transport = self._transport
+        self._excuse_if_away(now_ns)
+        self._hold(now_ns)
         self._attempt(transport.settle, now_ns)
         if self._transport is not transport:
             return
         if not transport.is_ready:
             if self.endpoint.scheme is Scheme.TCP_OUT and now_ns - self._opened_ns > CONNECT_NS:
                 self._fail(now_ns, f"no answer in {CONNECT_NS / 1e9:g} s")
-        elif self.endpoint.scheme is Scheme.SERIAL:
-            last_ns = max(self._opened_ns, self.heard_ns or 0)
-            if now_ns - last_ns > SILENCE_NS:
-                self._fail(now_ns, f"silent for {SILENCE_NS / 1e9:g} s")
+        elif now_ns - self._last_sign_ns(now_ns) > SILENCE_NS:
+            why = f"silent for {SILENCE_NS / 1e9:g} s"
+            if isinstance(transport, UdpTransport):
+                transport.forget()
+                self._turn(now_ns, up=False, why=why)
+            else:
+                self._fail(now_ns, why)
 
     def receive(self, now_ns: int) -> list[Frame]:
         """What has arrived by now, refused frames left out."""
         if self._transport is None:
             return []
+        self._hold(now_ns)
         data = self._attempt(self._transport.read, now_ns)
         if not data:
             return []
         self.heard_ns = now_ns
         self.counts.received_bytes += len(data)
-        return [frame for frame in self._framer.feed(data) if self._admits(frame)]
+        found = self._framer.feed(data) if self._is_stream else self._framer.feed_datagram(data)
+        admitted = [frame for frame in found if self._admits(frame)]
+        self._know_peer(admitted, now_ns)
+        return admitted
 
-    def send(self, raw: bytes, now_ns: int) -> None:
-        """Now, or as soon as there is room; what finds no room at all is counted."""
-        if self._transport is None or not self.is_up:
+    def send(self, raw: bytes, now_ns: int) -> bool:
+        """Now, or as soon as there is room; whether it was taken. What finds no room is counted."""
+        if not self.can_send or self._waiting_bytes + len(raw) > MOST_WAITING_BYTES:
             self.counts.unsent += 1
-            return
-        if self._waiting_bytes + len(raw) > MOST_WAITING_BYTES:
-            self.counts.unsent += 1
-            return
+            return False
+        unsent = self.counts.unsent
         self._waiting.append(raw)
         self._waiting_bytes += len(raw)
         self.flush(now_ns)
+        return self.counts.unsent == unsent
 
     def next_sequence(self) -> int:
         sequence, self._sent_sequence = self._sent_sequence, (self._sent_sequence + 1) & 0xFF
@@ -161,6 +203,8 @@ class Link:
     def close(self) -> None:
         """For good."""
         self._is_closed = True
+        if self.signer is not None:
+            self.signer.close()
         if self._transport is not None:
             self._transport.close()
             self._transport = None
@@ -186,6 +230,40 @@ class Link:
             self.counts.lost += sequence.lost(frame.sequence)
         return True
 
+    def _excuse_if_away(self, now_ns: int) -> None:
+        """What came meanwhile is not read yet, so nobody was silent."""
+        was_away, self._looked_ns = now_ns - self._looked_ns > AWAY_NS, now_ns
+        if was_away and self.endpoint.scheme is not Scheme.SERIAL:  # which costs little to reopen
+            self._up_ns = now_ns
+            if self._peer_ns is not None:
+                self._peer_ns = now_ns
+
+    def _hold(self, now_ns: int) -> None:
+        """Let nobody take the place of a peer that is alive."""
+        if isinstance(self._transport, UdpTransport | TcpListener):
+            peer_ns = self._peer_ns
+            self._transport.is_held = peer_ns is not None and now_ns - peer_ns < PEER_NS
+
+    def _know_peer(self, admitted: list[Frame], now_ns: int) -> None:
+        """By its frames. Where signatures are asked for, one that has none may be answered, but
+        keeps nobody from its place.
+        """
+        checked = [frame for frame in admitted if is_checked(frame)]
+        if not checked:
+            return
+        if self.signer is None or any(frame.signature for frame in checked):
+            self._peer_ns = now_ns
+        if isinstance(self._transport, UdpTransport):
+            self._transport.adopt()
+            if not self.is_up:
+                self._turn(now_ns, up=True, why="")
+
+    def _last_sign_ns(self, now_ns: int) -> int:
+        """Of life. Over UDP one may speak for long before anybody is there: that is no silence."""
+        if self._is_stream:
+            return max(self._up_ns, self.heard_ns or 0)
+        return now_ns if self._peer_ns is None else self._peer_ns
+
     def _attempt(self, act: Callable[[], Result], now_ns: int) -> Result | None:
         """Do what may show that somebody came, went, or took another's place; None if it failed."""
         if self._transport is None:
@@ -200,22 +278,22 @@ class Link:
             self._backoff_ns = FIRST_RETRY_NS
         is_ready = self._transport.is_ready
         if self.is_up and self._transport.numbers != before:
-            self._turn(up=False, why="another took its place" if is_ready else _HUNG_UP)
+            self._turn(now_ns, up=False, why="another took its place" if is_ready else _HUNG_UP)
         if is_ready and not self.is_up and not self._is_closed:
-            self._turn(up=True, why="")
+            self._turn(now_ns, up=True, why="")
         return result
 
     def _open(self, now_ns: int) -> None:
         try:
-            self._transport = open_transport(self.endpoint)
+            self._transport = open_transport(self.endpoint, self._lookup, self._on_stranger)
         except (OSError, ValueError) as error:
             self._fail(now_ns, getattr(error, "strerror", None) or str(error))
             return
         self.counts.opened += 1
-        self._opened_ns = now_ns
+        self._opened_ns = self._looked_ns = now_ns
         self.problem = "nobody is connected yet"
         if self._transport.is_ready:
-            self._turn(up=True, why="")
+            self._turn(now_ns, up=True, why="")
 
     def _fail(self, now_ns: int, why: str) -> None:
         if self._transport is not None:
@@ -225,12 +303,20 @@ class Link:
         self._backoff_ns = min(2 * self._backoff_ns, LONGEST_RETRY_NS)
         was_up, self.problem = self.is_up, why
         if was_up:
-            self._turn(up=False, why=why)
+            self._turn(now_ns, up=False, why=why)
 
-    def _turn(self, *, up: bool, why: str) -> None:
+    def _on_stranger(self) -> None:
+        self.counts.strangers += 1
+
+    def _turn(self, now_ns: int, *, up: bool, why: str) -> None:
         self.is_up = up
         self.problem = why
-        if not up:
+        if up:
+            self._up_ns = now_ns
+            if self._is_stream:  # who has just connected is given time to speak
+                self._peer_ns = now_ns
+        else:
+            self._peer_ns = None
             self._forget()
         self._on_news(self, up, why)
 

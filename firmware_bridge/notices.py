@@ -2,12 +2,15 @@
 
 from collections.abc import Callable
 from dataclasses import dataclass, field
-from typing import TypeVar
+from typing import TYPE_CHECKING, TypeVar
 
 from firmware_bridge import modes
 from firmware_bridge.hub import Received
 from firmware_bridge.messages import dialect
 from firmware_bridge.vehicle import Vehicle
+
+if TYPE_CHECKING:
+    from firmware_bridge.link import Link
 
 CHUNK_BYTES = 50
 CHUNKS_NS = 1_000_000_000
@@ -112,6 +115,7 @@ class Notices:
         self._unhealthy: tuple[str, ...] | None = None
         self._long: dict[int, _LongText] = {}
         self._done: dict[int, int] = {}
+        self._seen: dict[tuple[bytes, int], tuple[Link, int]] = {}
         hub = vehicle.hub
         self._cancels = (
             hub.on("STATUSTEXT", self._on_statustext),
@@ -133,6 +137,8 @@ class Notices:
         if not self._vehicle.is_mine(received):
             return
         message = received.message
+        if self._is_copy(received):
+            return
         # UTF-8, which may be cut anywhere: the dialect would decode each chunk by itself.
         text = received.frame.payload[1 : 1 + CHUNK_BYTES].split(b"\0")[0]
         if message.id == 0:
@@ -147,6 +153,15 @@ class Notices:
         if long.is_whole:
             self._finish(message.id, received.at_ns)
 
+    def _is_copy(self, received: Received) -> bool:
+        """Whether it came over another link already; each link has numbers of its own."""
+        piece = received.frame.payload[: 1 + CHUNK_BYTES], received.message.chunk_seq
+        link, seen_ns = self._seen.get(piece, (received.link, received.at_ns))
+        if link is not received.link and received.at_ns - seen_ns < CHUNKS_NS:
+            return True
+        self._seen[piece] = received.link, received.at_ns
+        return False
+
     def _finish(self, number: int, now_ns: int) -> None:
         long = self._long.pop(number)
         self._done[number] = now_ns
@@ -160,6 +175,9 @@ class Notices:
         for number, long in tuple(self._long.items()):
             if now_ns - long.begun_ns > CHUNKS_NS:
                 self._finish(number, now_ns)
+        self._seen = {
+            piece: seen for piece, seen in self._seen.items() if now_ns - seen[1] < CHUNKS_NS
+        }
         # The numbers are used again after a while.
         self._done = {
             number: at_ns for number, at_ns in self._done.items() if now_ns - at_ns < CHUNKS_NS

@@ -1,17 +1,18 @@
 """Shares one flight controller with any number of ground stations. Nothing here waits for anybody.
 
-Frames go on byte for byte, whatever is in them: a signature stays the sender's own.
+Frames go on byte for byte, whatever is in them: a signature stays the sender's own. What ends in a
+byte that could begin a frame is followed by a few that end it, on the way to the flight controller.
 """
 
 import select
 from collections import Counter, deque
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Collection, Iterable
 from dataclasses import dataclass
 from typing import Protocol
 
 from firmware_bridge.clients import Client, Neighbours, PortCounts
 from firmware_bridge.frame import Frame
-from firmware_bridge.guard import Guard
+from firmware_bridge.guard import Guard, Seams, sealed
 from firmware_bridge.hub import Cancel, Hub
 from firmware_bridge.link import Link
 from firmware_bridge.servers import Server
@@ -22,6 +23,8 @@ HOSTED_PERIOD_NS = 2_000_000
 """How often a router inside another's loop looks after its clients."""
 REPEAT_NS = 50_000_000
 MOST_RECENT = 4096
+MOST_WAITING_BYTES = 4096
+"""For the flight controller, a client."""
 
 DenialNews = Callable[[str, str], None]
 """Told by client and name when a client is denied something for the first time."""
@@ -32,8 +35,6 @@ class Port(Protocol):
 
     name: str
     neighbours: Neighbours
-
-    def send(self, raw: bytes, now_ns: int) -> None: ...
 
 
 @dataclass(slots=True)
@@ -67,7 +68,8 @@ class Router:
         self.denied: Counter[str] = Counter()
         self._on_denial = on_denial
         self._told: set[tuple[str, str]] = set()
-        self._vehicle = _LinkPort(link)
+        self._vehicle = _Vehicle(str(link.endpoint))
+        self._seams = Seams(guard)
         self._recent = _Recent()
         self._upkeep_ns = 0
 
@@ -79,6 +81,8 @@ class Router:
                 self.link.maintain(now_ns)
                 self._upkeep(now_ns)
             wake_ns = min(until_ns, self._upkeep_ns)
+            if self._vehicle.has_waiting:  # nothing tells when the system has sent what it holds
+                wake_ns = min(wake_ns, now_ns + HOSTED_PERIOD_NS)
             self._exchange(max(wake_ns - now_ns, 0) / 1e9, self.link)
             if self.now_ns() >= until_ns:
                 return
@@ -103,17 +107,24 @@ class Router:
         if self._recent.is_repeat(frame.raw, origin, now_ns):
             self.counts.repeats += 1
             return
-        if isinstance(origin, Client) and self._denies(frame, origin):
+        if isinstance(origin, Client) and self._denies(self.guard.judge(frame), origin):
             return
         system, component = target_of(frame)
-        is_routed = system == EVERYBODY
-        for port in self._ports():
-            is_meant = system == EVERYBODY or port.neighbours.has(system, component)
-            if is_meant and port is not origin:
-                port.send(frame.raw, now_ns)
-            is_routed = is_routed or is_meant
-        if not is_routed:
+        meant = [
+            port
+            for port in self._ports()
+            if system == EVERYBODY or port.neighbours.has(system, component)
+        ]
+        if not meant:
             self.counts.unroutable += 1
+        for port in meant:
+            if port is origin:
+                continue
+            if isinstance(port, Client):
+                port.send(frame.raw, now_ns)
+            elif isinstance(origin, Client):
+                self._vehicle.put(sealed(frame.raw), origin)
+                self._hand_on(now_ns)
 
     def clients(self) -> list[Client]:
         return [client for server in self.servers for client in server.clients]
@@ -126,7 +137,7 @@ class Router:
             received_bytes=link.received_bytes,
             sent=link.sent,
             sent_bytes=link.sent_bytes,
-            dropped=link.unsent,
+            dropped=link.unsent + self._vehicle.dropped,
         )
         return {self._vehicle.name: vehicle} | {
             client.name: client.counts for client in self.clients()
@@ -140,8 +151,14 @@ class Router:
     def _ports(self) -> list[Port]:
         return [self._vehicle, *self.clients()]
 
-    def _denies(self, frame: Frame, origin: Client) -> bool:
-        name = self.guard.judge(frame)
+    def _hand_on(self, now_ns: int) -> None:
+        """To the flight controller, as far as it takes it at once: the rest may be overtaken."""
+        while self.link.is_clear and (turn := self._vehicle.take()) is not None:
+            origin, raw = turn
+            if not self._denies(self._seams.judge(raw), origin):
+                self.link.send(raw, now_ns)
+
+    def _denies(self, name: str, origin: Client) -> bool:
         if not name:
             return False
         self.denied[name] += 1
@@ -164,9 +181,11 @@ class Router:
         self._upkeep_ns = now_ns + UPKEEP_NS
         for server in self.servers:
             server.upkeep(now_ns)
+        here = self.clients()
+        self._vehicle.forget_all_but(here)
         if self._told:
-            here = {client.name for client in self.clients()}
-            self._told = {told for told in self._told if told[0] in here}
+            names = {client.name for client in here}
+            self._told = {told for told in self._told if told[0] in names}
 
     def _exchange(self, seconds: float, link: Link | None) -> None:
         reading: list[int] = []
@@ -186,6 +205,7 @@ class Router:
             if any(number in readable for number in link.numbers):
                 for frame in link.receive(now_ns):
                     self.route(frame, self._vehicle, now_ns)
+        self._hand_on(now_ns)
         for server in self.servers:
             server.flush(writable)
             for client, frames in server.receive(readable, now_ns):
@@ -193,11 +213,40 @@ class Router:
                     self.route(frame, client, now_ns)
 
 
-class _LinkPort:
-    def __init__(self, link: Link) -> None:
-        self.name = str(link.endpoint)
+class _Vehicle:
+    """The flight controller. What is meant for it waits by sender, and each sender has its turn."""
+
+    def __init__(self, name: str) -> None:
+        self.name = name
         self.neighbours = Neighbours()
-        self.send = link.send
+        self.dropped = 0
+        self._waiting: dict[Client, deque[bytes]] = {}
+        """Who has waited longest for a turn comes first."""
+
+    @property
+    def has_waiting(self) -> bool:
+        return bool(self._waiting)
+
+    def put(self, raw: bytes, origin: Client) -> None:
+        queue = self._waiting.setdefault(origin, deque())
+        queue.append(raw)
+        while sum(map(len, queue)) > MOST_WAITING_BYTES:
+            queue.popleft()
+            self.dropped += 1
+
+    def take(self) -> tuple[Client, bytes] | None:
+        origin = next(iter(self._waiting), None)
+        if origin is None:
+            return None
+        queue = self._waiting.pop(origin)
+        raw = queue.popleft()
+        if queue:
+            self._waiting[origin] = queue
+        return origin, raw
+
+    def forget_all_but(self, here: Collection[Client]) -> None:
+        for origin in [one for one in self._waiting if one not in here]:
+            self.dropped += len(self._waiting.pop(origin))
 
 
 class _Recent:

@@ -1,7 +1,7 @@
 """Sockets with any number of clients, read and written without waiting."""
 
 import socket
-from collections.abc import Collection
+from collections.abc import Callable, Collection
 from typing import Protocol
 
 from firmware_bridge.clients import Client
@@ -12,14 +12,18 @@ from ghost.core.errors import LinkError
 READ_BYTES = 4096
 """A turn and a client: one that floods the router keeps the others waiting for that long."""
 
+REFUSALS_NS = 10_000_000_000
+"""How often a server tells of one: senders that are forged come in thousands."""
+
 Address = tuple[object, ...]
 Heard = list[tuple[Client, list[Frame]]]
+RefusalNews = Callable[[str, str], None]
+"""Told by name who is refused, and why."""
 
 
 class Server(Protocol):
     endpoint: Endpoint
-    refused: int
-    """Those for whom there was no room."""
+    refusals: "Refusals"
 
     @property
     def clients(self) -> list[Client]: ...
@@ -37,6 +41,21 @@ class Server(Protocol):
         ...
 
     def close(self) -> None: ...
+
+
+class Refusals:
+    """All are counted. The first is told, and then one in a while."""
+
+    def __init__(self, tell: RefusalNews) -> None:
+        self.count = 0
+        self._tell = tell
+        self._told_ns: int | None = None
+
+    def add(self, name: str, why: str, now_ns: int) -> None:
+        self.count += 1
+        if self._told_ns is None or now_ns - self._told_ns >= REFUSALS_NS:
+            self._told_ns = now_ns
+            self._tell(name, why)
 
 
 def take(client: Client, data: bytes, now_ns: int) -> list[Frame]:

@@ -16,7 +16,7 @@ ATTEMPTS = 3
 
 def give_key(vehicle: Vehicle, signer: Signer) -> None:
     """From now on both sides sign; signed with the key before, where there was one. It is there
-    once an answer comes that is signed with it.
+    once an answer comes that is signed with it. Where none comes it may be there nevertheless.
     """
     link = _ready_link(vehicle)
     ticks = signer.timestamp_ticks

@@ -5,7 +5,16 @@ from collections.abc import Collection
 
 from firmware_bridge.clients import Client, ClientNews
 from firmware_bridge.endpoint import Endpoint
-from firmware_bridge.servers import READ_BYTES, Heard, bind, open_socket, shown, take
+from firmware_bridge.servers import (
+    READ_BYTES,
+    Heard,
+    RefusalNews,
+    Refusals,
+    bind,
+    open_socket,
+    shown,
+    take,
+)
 
 MOST_CLIENTS = 16
 
@@ -16,9 +25,11 @@ _SEND_BUFFER_BYTES = 65_536
 class TcpServer:
     """Whoever connects is a client until it hangs up or takes nothing any more."""
 
-    def __init__(self, endpoint: Endpoint, on_news: ClientNews) -> None:
+    def __init__(
+        self, endpoint: Endpoint, on_news: ClientNews, on_refusal: RefusalNews = lambda *_: None
+    ) -> None:
         self.endpoint = endpoint
-        self.refused = 0
+        self.refusals = Refusals(on_refusal)
         self._on_news = on_news
         self._socket, address = open_socket(endpoint, socket.SOCK_STREAM)
         self._socket.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
@@ -84,15 +95,16 @@ class TcpServer:
             stream, address = self._socket.accept()
         except OSError:  # gone again before it was taken
             return
+        name = f"tcp {shown(address)}"
         if len(self._clients) >= MOST_CLIENTS:
-            self.refused += 1
+            self.refusals.add(name, f"{MOST_CLIENTS} clients are here already", now_ns)
             stream.close()
             return
         stream.setblocking(False)
         stream.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
         stream.setsockopt(socket.SOL_SOCKET, socket.SO_SNDBUF, _SEND_BUFFER_BYTES)
-        client = Client(f"tcp {shown(address)}", lambda raw: _send(stream, raw), is_stream=True)
-        client.heard_ns = now_ns
+        client = Client(name, lambda raw: _send(stream, raw), is_stream=True)
+        client.came_ns = client.heard_ns = now_ns
         self._clients[stream.fileno()] = client, stream
         self._on_news(client.name, True, "")
 

@@ -4,17 +4,26 @@ A transport that fails raises OSError and is done for; whoever owns it opens ano
 """
 
 import errno
+import fcntl
 import os
 import socket
+import sys
 import termios
+from collections.abc import Callable
 from typing import Protocol
 
 import serial
 
-from firmware_bridge.endpoint import Endpoint, Scheme
+from firmware_bridge.endpoint import Address, Endpoint, Lookup, Scheme
 
-READ_BYTES = 65_536
-_SOCKET_BUFFER_BYTES = 1 << 20
+READ_BYTES = 4096
+"""A turn: what noise costs is bounded by it. A datagram's bytes beyond it are lost."""
+ROOM_BYTES = 280
+"""The longest frame. More than that still unsent, and what is sent now leaves late."""
+SEND_BUFFER_BYTES = 16_384
+"""What the system keeps for one that doesn't read is old when it is read."""
+_DATAGRAMS_A_TURN = 64
+_RECEIVE_BUFFER_BYTES = 1 << 20
 _GONE = "the port is gone"
 
 
@@ -33,6 +42,11 @@ class Transport(Protocol):
         """
         ...
 
+    @property
+    def has_room(self) -> bool:
+        """Whether the system has sent on what it was given before, but for a frame."""
+        ...
+
     def settle(self) -> None:
         """Notice what became of a connection on its way, or who came; read nothing."""
         ...
@@ -48,16 +62,19 @@ class Transport(Protocol):
     def close(self) -> None: ...
 
 
-def open_transport(endpoint: Endpoint) -> Transport:
+def open_transport(
+    endpoint: Endpoint, lookup: Lookup, on_stranger: Callable[[], None]
+) -> Transport:
+    """on_stranger is called for each datagram or connection that is turned away."""
     match endpoint.scheme:
         case Scheme.SERIAL:
             return SerialTransport(endpoint.place, endpoint.number)
         case Scheme.UDP_IN | Scheme.UDP_OUT:
-            return UdpTransport(endpoint)
+            return UdpTransport(endpoint.scheme, *lookup(), on_stranger)
         case Scheme.TCP_IN:
-            return TcpListener(endpoint)
+            return TcpListener(*lookup(), on_stranger)
         case Scheme.TCP_OUT:
-            return TcpConnection(endpoint)
+            return TcpConnection(*lookup())
 
 
 class SerialTransport:
@@ -76,6 +93,12 @@ class SerialTransport:
     @property
     def numbers(self) -> tuple[int, ...]:
         return (self._number,)
+
+    @property
+    def has_room(self) -> bool:
+        # A pty always says that nothing is left: its bytes lie at the other end at once, up to
+        # 16 kB of them that nobody has read (Linux 6). Only a real port tells.
+        return _unsent_bytes(self._number) <= ROOM_BYTES
 
     def read(self) -> bytes:
         try:
@@ -104,22 +127,29 @@ class SerialTransport:
 
 
 class UdpTransport:
-    """udpin answers whoever spoke last; udpout speaks first."""
+    """udpin answers whom its owner adopts; udpout speaks first, and its own address is always
+    heard. Nobody else is while is_held, which the owner sets: then the peer is alive.
+    """
 
-    is_ready = True
+    has_room = True  # a datagram goes at once, or not at all
 
-    def __init__(self, endpoint: Endpoint) -> None:
-        family, address = _resolve(endpoint, socket.SOCK_DGRAM)
+    def __init__(
+        self, scheme: Scheme, family: int, address: Address, on_stranger: Callable[[], None]
+    ) -> None:
+        self.is_held = False
+        self.is_ready = True
+        self._on_stranger = on_stranger
         self._socket = socket.socket(family, socket.SOCK_DGRAM)
         self._socket.setblocking(False)
-        self._socket.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, _SOCKET_BUFFER_BYTES)
-        self._peer: tuple[object, ...] | None = None
+        self._socket.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, _RECEIVE_BUFFER_BYTES)
+        self._home = address if scheme is Scheme.UDP_OUT else None
+        self._peer = self._home
+        self._speaker: Address | None = None
         try:
-            if endpoint.scheme is Scheme.UDP_IN:
+            if self._home is None:
                 self._socket.bind(address)
             else:
                 self._socket.setsockopt(socket.SOL_SOCKET, socket.SO_BROADCAST, 1)
-                self._peer = address
         except OSError:
             self._socket.close()
             raise
@@ -135,11 +165,26 @@ class UdpTransport:
         return (self._socket.fileno(),)
 
     def read(self) -> bytes:
-        try:
-            data, self._peer = self._socket.recvfrom(READ_BYTES)
-        except (BlockingIOError, ConnectionRefusedError):  # refused: nobody listens there yet
-            return b""
-        return data
+        for _ in range(_DATAGRAMS_A_TURN):
+            try:
+                datagram, speaker = self._socket.recvfrom(READ_BYTES)
+            except (BlockingIOError, ConnectionRefusedError):  # refused: nobody listens there yet
+                return b""
+            if not self.is_held or speaker in (self._peer, self._home):
+                self._speaker = speaker
+                return datagram
+            self._on_stranger()
+        return b""
+
+    def adopt(self) -> None:
+        """Whose datagram was read last is the peer."""
+        self._peer = self._speaker
+        self.is_ready = True
+
+    def forget(self) -> None:
+        """The peer is gone; not ready until another is adopted, though udpout may speak."""
+        self._peer = self._home
+        self.is_ready = False
 
     def write(self, data: bytes) -> int:
         if self._peer is None:
@@ -159,8 +204,7 @@ class UdpTransport:
 class TcpConnection:
     """On its way until the other side has taken it."""
 
-    def __init__(self, endpoint: Endpoint) -> None:
-        family, address = _resolve(endpoint, socket.SOCK_STREAM)
+    def __init__(self, family: int, address: Address) -> None:
         self._socket = socket.socket(family, socket.SOCK_STREAM)
         _tune(self._socket)
         self.is_ready = False
@@ -172,6 +216,10 @@ class TcpConnection:
     @property
     def numbers(self) -> tuple[int, ...]:
         return (self._socket.fileno(),)
+
+    @property
+    def has_room(self) -> bool:
+        return _unsent_bytes(self._socket.fileno()) <= ROOM_BYTES
 
     def read(self) -> bytes:
         self.settle()
@@ -198,10 +246,13 @@ class TcpConnection:
 
 
 class TcpListener:
-    """One peer at a time: a new one takes the place of the old, which may be long dead."""
+    """One peer at a time: a new one takes the place of the old, which may be long dead, unless
+    is_held, which the owner sets: then the old one is alive.
+    """
 
-    def __init__(self, endpoint: Endpoint) -> None:
-        family, address = _resolve(endpoint, socket.SOCK_STREAM)
+    def __init__(self, family: int, address: Address, on_stranger: Callable[[], None]) -> None:
+        self.is_held = False
+        self._on_stranger = on_stranger
         self._socket = socket.socket(family, socket.SOCK_STREAM)
         self._socket.setblocking(False)
         self._socket.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
@@ -226,6 +277,10 @@ class TcpListener:
     def numbers(self) -> tuple[int, ...]:
         own = self._socket.fileno()
         return (own,) if self._peer is None else (own, self._peer.fileno())
+
+    @property
+    def has_room(self) -> bool:
+        return self._peer is None or _unsent_bytes(self._peer.fileno()) <= ROOM_BYTES
 
     def read(self) -> bytes:
         self.settle()
@@ -255,6 +310,10 @@ class TcpListener:
             peer, _ = self._socket.accept()
         except BlockingIOError:
             return
+        if self._peer is not None and self.is_held and not _has_hung_up(self._peer):
+            peer.close()
+            self._on_stranger()
+            return
         self._drop()
         _tune(peer)
         self._peer = peer
@@ -278,15 +337,30 @@ def _plain(error: OSError, device: str = "") -> OSError:
     return OSError(number, os.strerror(number))
 
 
-def _resolve(endpoint: Endpoint, kind: int) -> tuple[int, tuple[object, ...]]:
-    place = endpoint.place.strip("[]")
-    (family, _, _, _, address), *_ = socket.getaddrinfo(place, endpoint.number, type=kind)
-    return family, address
-
-
 def _tune(stream: socket.socket) -> None:
     stream.setblocking(False)
     stream.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+    stream.setsockopt(socket.SOL_SOCKET, socket.SO_SNDBUF, SEND_BUFFER_BYTES)
+
+
+def _unsent_bytes(number: int) -> int:
+    """What the system still holds of what was written; of a TCP connection, what the other side
+    has not acknowledged. 0 where it can't tell.
+    """
+    try:
+        told = fcntl.ioctl(number, termios.TIOCOUTQ, bytes(4))  # SIOCOUTQ is the same number
+    except OSError:
+        return 0
+    return int.from_bytes(told, sys.byteorder)
+
+
+def _has_hung_up(stream: socket.socket) -> bool:
+    try:
+        return not stream.recv(1, socket.MSG_PEEK)
+    except BlockingIOError:
+        return False
+    except OSError:
+        return True
 
 
 def _receive(stream: socket.socket) -> bytes:

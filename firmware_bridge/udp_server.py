@@ -6,11 +6,23 @@ from collections.abc import Collection
 from firmware_bridge.clients import Client, ClientNews
 from firmware_bridge.endpoint import Endpoint
 from firmware_bridge.frame import Framer
-from firmware_bridge.servers import READ_BYTES, Address, Heard, bind, open_socket, shown, take
+from firmware_bridge.servers import (
+    READ_BYTES,
+    Address,
+    Heard,
+    RefusalNews,
+    Refusals,
+    bind,
+    open_socket,
+    shown,
+    take,
+)
 from firmware_bridge.targets import NAMES
 
 SILENCE_NS = 30_000_000_000
 MOST_CLIENTS = 32
+QUIET_NS = 3_000_000_000
+"""A station has a heartbeat each second; who is quiet for so long makes room for another."""
 
 _DATAGRAMS_A_TURN = 8
 
@@ -18,9 +30,11 @@ _DATAGRAMS_A_TURN = 8
 class UdpServer:
     """Whoever sends a sound frame is a client until it falls silent."""
 
-    def __init__(self, endpoint: Endpoint, on_news: ClientNews) -> None:
+    def __init__(
+        self, endpoint: Endpoint, on_news: ClientNews, on_refusal: RefusalNews = lambda *_: None
+    ) -> None:
         self.endpoint = endpoint
-        self.refused = 0
+        self.refusals = Refusals(on_refusal)
         self._on_news = on_news
         self._socket, address = open_socket(endpoint, socket.SOCK_DGRAM)
         self._clients: dict[Address, Client] = {}
@@ -50,7 +64,7 @@ class UdpServer:
                     break
                 client = self._clients.get(address)
                 if client is None:
-                    client = self._admit(data, address)
+                    client = self._admit(data, address, now_ns)
                 if client is not None:
                     heard.append((client, take(client, data, now_ns)))
         return heard
@@ -66,35 +80,50 @@ class UdpServer:
             if now_ns - client.heard_ns >= SILENCE_NS:
                 client.failure = f"silent for {SILENCE_NS / 1e9:g} s"
             if client.failure:
-                del self._clients[address]
-                self._on_news(client.name, False, client.failure)
+                self._let_go(address, client.failure)
 
     def close(self) -> None:
         self._clients.clear()
         self._socket.close()
 
-    def _admit(self, data: bytes, address: Address) -> Client | None:
+    def _admit(self, data: bytes, address: Address, now_ns: int) -> Client | None:
         if not any(frame.message_id in NAMES for frame in Framer().feed(data)):
             return None
-        if len(self._clients) >= MOST_CLIENTS:
-            self.refused += 1
+        name = f"udp {shown(address)}"
+        if len(self._clients) >= MOST_CLIENTS and not self._makes_room(now_ns):
+            self.refusals.add(name, f"{MOST_CLIENTS} clients are here already", now_ns)
             return None
-        client = Client(
-            f"udp {shown(address)}",
-            lambda raw: _send_to(self._socket, raw, address),
-            is_stream=False,
-        )
+        client = Client(name, lambda raw: _send_to(self._socket, raw, address), is_stream=False)
+        client.came_ns = now_ns
         self._clients[address] = client
         self._on_news(client.name, True, "")
         return client
+
+    def _makes_room(self, now_ns: int) -> bool:
+        quiet = {
+            address: client
+            for address, client in self._clients.items()
+            if now_ns - client.heard_ns >= QUIET_NS
+        }
+        if not quiet:
+            return False
+        address = min(quiet, key=lambda one: (quiet[one].has_stayed, quiet[one].heard_ns))
+        self._let_go(address, f"silent for {QUIET_NS / 1e9:g} s, and another needs the room")
+        return True
+
+    def _let_go(self, address: Address, why: str) -> None:
+        client = self._clients.pop(address)
+        self._on_news(client.name, False, why)
 
 
 class UdpPeer:
     """One client, which is spoken to whether it answers or not, and heard from its address only."""
 
-    def __init__(self, endpoint: Endpoint, on_news: ClientNews) -> None:
+    def __init__(
+        self, endpoint: Endpoint, on_news: ClientNews, on_refusal: RefusalNews = lambda *_: None
+    ) -> None:
         self.endpoint = endpoint
-        self.refused = 0
+        self.refusals = Refusals(on_refusal)
         self._socket, self._address = open_socket(endpoint, socket.SOCK_DGRAM)
         self._socket.setsockopt(socket.SOL_SOCKET, socket.SO_BROADCAST, 1)
         self._client = Client(
@@ -123,7 +152,8 @@ class UdpPeer:
                 if address == self._address:
                     heard.append((self._client, take(self._client, data, now_ns)))
                 else:
-                    self.refused += 1
+                    why = f"only {self.endpoint} is heard here"
+                    self.refusals.add(f"udp {shown(address)}", why, now_ns)
         return heard
 
     def flush(self, ready: Collection[int]) -> None:

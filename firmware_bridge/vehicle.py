@@ -45,14 +45,26 @@ class Vehicle:
     def __init__(self, hub: Hub, *, system: int | None = None, link: Link | None = None) -> None:
         """On which system and link it is, where that is known beforehand."""
         self.hub = hub
-        self.link = link
+        self._links: dict[Link, int] = {} if link is None else {link: 0}
         self.system = system
         self.component = dialect.MAV_COMP_ID_AUTOPILOT1
         self.heartbeat: Message | None = None
         self.heard_ns: int | None = None
         self._others: dict[tuple[int, int], int] = {}
+        self._rivals: set[int] = set()
         hub.on("HEARTBEAT", self._on_heartbeat)
         hub.every(HEARTBEAT_NS, self._beat)
+
+    @property
+    def link(self) -> Link | None:
+        """That which it was heard on last, of those that are up."""
+        links = [link for link in self._links if link.is_up] or list(self._links)
+        return max(links, key=self._links.__getitem__, default=None)
+
+    @property
+    def rivals(self) -> tuple[int, ...]:
+        """Systems of other flight controllers that were heard."""
+        return tuple(sorted(self._rivals))
 
     @property
     def mode(self) -> str:
@@ -83,6 +95,7 @@ class Vehicle:
         *parameters: float,
         within_ns: int = ACK_NS,
         retries: int = RETRIES,
+        progress_ns: int = LONGEST_PROGRESS_NS,
         target_component: int | None = None,
     ) -> None:
         """Send until it is answered. RefusedError when the answer is no, StalledError when there
@@ -107,7 +120,7 @@ class Vehicle:
             # Once it is in progress it has arrived, and isn't sent again.
             self.hub.spin_until(
                 lambda: _end(results) is not None,
-                within_ns=LONGEST_PROGRESS_NS,
+                within_ns=progress_ns,
                 what=f"waiting for the end of {name}, which is in progress",
             )
         finally:
@@ -134,12 +147,7 @@ class Vehicle:
         )
         try:
             for attempt in range(retries + 1):
-                values = (id_of(name), *[0.0] * 6)
-                self.send(
-                    dialect.MAVLink_command_long_message(
-                        self._target, self.component, number, attempt, *values
-                    )
-                )
+                self.ask_for(name, attempt)
                 try:
                     self.hub.spin_until(
                         lambda: bool(found) or _is_denied(results),
@@ -158,6 +166,19 @@ class Vehicle:
             for cancel in cancels:
                 cancel()
         raise AssertionError  # the loop returns or raises
+
+    def ask_for(self, name: str, attempt: int = 0) -> None:
+        """Ask for one message, and don't wait."""
+        values = (id_of(name), *[0.0] * 6)
+        self.send(
+            dialect.MAVLink_command_long_message(
+                self._target,
+                self.component,
+                dialect.MAV_CMD_REQUEST_MESSAGE,
+                attempt,
+                *values,
+            )
+        )
 
     def set_interval(self, name: str, rate_hz: float) -> None:
         """How often a message is streamed; 0 stops it."""
@@ -230,17 +251,18 @@ class Vehicle:
     def _on_heartbeat(self, received: Received) -> None:
         frame, message = received.frame, received.message
         source = (frame.system, frame.component)
-        is_vehicle = (
+        is_autopilot = (
             message.autopilot != dialect.MAV_AUTOPILOT_INVALID
             and message.type not in _NOT_A_VEHICLE
             and frame.component == self.component
-            and self.system in (None, frame.system)
         )
-        if not is_vehicle:
+        if not is_autopilot or self.system not in (None, frame.system):
             self._others[source] = self._others.get(source, 0) + 1
+            if is_autopilot:
+                self._rivals.add(frame.system)
             return
         self.system = frame.system
-        self.link = received.link
+        self._links[received.link] = received.at_ns
         self.heartbeat = message
         self.heard_ns = received.at_ns
 

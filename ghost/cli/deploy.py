@@ -4,6 +4,8 @@ import argparse
 import re
 import shlex
 import signal
+from collections.abc import Callable
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
@@ -24,6 +26,7 @@ from ghost.deploy import (
 
 EXIT_CODES = {
     Result.COMPLETED: 0,
+    Result.RUNNING: 1,
     Result.FAILED: 1,
     Result.ABORTED: 3,
     Result.INTERRUPTED: 4,
@@ -115,7 +118,7 @@ def _add_run(verbs: Any) -> None:
         "a run folder with log and report. This is real: propellers turn once --allow-arming is "
         "given.",
         epilog="Exit code: 0 mission completed, 1 failed, 3 aborted, 4 interrupted, 130 after "
-        "Ctrl-C or SIGTERM, which hold, land or return, and close the log.",
+        "Ctrl-C, SIGTERM or SIGHUP: they hold, land or return, and close the log.",
     )
     run.add_argument("robot", metavar="ROBOT", help="such as x500; see `ghost robots list`")
     run.add_argument(
@@ -159,6 +162,9 @@ def _add_run(verbs: Any) -> None:
         metavar="FILE",
         help="sign with this key, and hear nothing that isn't; see `ghost fc sign --help`",
     )
+    run.add_argument(
+        "--system", type=int, metavar="ID", help="of the flight controller, where several are heard"
+    )
     run.add_argument("--out", type=Path, metavar="DIR", help="the run folder (default: in runs/)")
     run.add_argument(
         "--robots", type=Path, action="append", default=[], metavar="DIR", help="a folder of robots"
@@ -179,7 +185,7 @@ def _run(options: argparse.Namespace) -> int:
     words += [word for folder in options.robots for word in ("--robots", str(folder))]
     for flag in ("allow-arming", "hil", "apply-params"):
         words += [f"--{flag}"] if getattr(options, flag.replace("-", "_")) else []
-    for flag in ("on-stop", "signing-key"):
+    for flag in ("on-stop", "signing-key", "system"):
         value = getattr(options, flag.replace("-", "_"))
         words += [f"--{flag}", str(value)] if value is not None else []
     flight = RealFlight(
@@ -191,6 +197,7 @@ def _run(options: argparse.Namespace) -> int:
             options.allow_arming,
             options.hil,
             options.signing_key,
+            options.system,
             options.apply_params,
             options.on_stop,
             shlex.join(words),
@@ -198,20 +205,38 @@ def _run(options: argparse.Namespace) -> int:
     )
     handlers = {
         number: signal.signal(number, lambda *_: flight.request_landing())
-        for number in (signal.SIGINT, signal.SIGTERM)
+        for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
     }
     progress = Progress(f"{robot.name}: {mission.name}, {kind}")
     for check in flight.preflight():
         print(f"[{check.mark}] {check.name}: {check.detail}", flush=True)
     try:
-        flight.refuse_unmet()
-        flown = flight.run(progress.show)
+        flight.refuse_unfit()
+        flown = flight.run(_unless_hung_up(progress.show))
     finally:
         for number, before in handlers.items():
             signal.signal(number, before)
-        progress.end(flight)
-    print_summary(flown, written_report(flown.folder))
+        with suppress(OSError):
+            progress.end(flight)
+    report = written_report(flown.folder)
+    with suppress(OSError):
+        print_summary(flown, report)
     return 130 if flight.was_asked_to_land else EXIT_CODES[flown.outcome.result]
+
+
+def _unless_hung_up(show: Callable[[RealFlight], None]) -> Callable[[RealFlight], None]:
+    """A terminal that went away is no reason to stop flying."""
+    is_there = True
+
+    def show_or_not(flight: RealFlight) -> None:
+        nonlocal is_there
+        if is_there:
+            try:
+                show(flight)
+            except OSError:
+                is_there = False
+
+    return show_or_not
 
 
 def _sim(options: argparse.Namespace) -> int:

@@ -4,10 +4,11 @@ import math
 import shutil
 import sys
 import time
+from itertools import chain, repeat
 from pathlib import Path
 
 from ghost.core.errors import GhostError
-from ghost.deploy import Flight, RealFlight, SimulatedFlight
+from ghost.deploy import Flight, RealFlight, SimulatedFlight, Summary
 from ghost.report import write_report
 
 REFRESH_NS = 100_000_000
@@ -36,9 +37,12 @@ class Progress:
         self._tell(flight)
 
     def _tell(self, flight: Flying) -> None:
-        for line in flight.take_news():
+        # The text of a mission that finished is its name; its kind says the rest.
+        kinds = [event.kind for event in flight.statistics.news]
+        endings = [" completed" if kind == "MISSION_FINISHED" else "" for kind in kinds]
+        for line, ending in zip(flight.take_news(), chain(endings, repeat("")), strict=False):
             self._clear()
-            print(line, flush=True)
+            print(f"{line}{ending}", flush=True)
 
     def _line(self, flight: Flying, wall_ns: int) -> str:
         simulated_ns = flight.clock.now_ns()
@@ -69,31 +73,56 @@ def written_report(folder: Path) -> str:
 
 def print_summary(flown: Flight, report: str) -> None:
     summary = flown.summary
-    result = flown.outcome.result.name.lower()
-    reason = flown.outcome.reason.removeprefix(f"{result}: ")
-    landing = "-" if summary.landing_error_m is None else f"{summary.landing_error_m:.2f} m"
-    flown_text = f"{summary.path_m:.1f} m in {summary.flown_ns / 1e9:.1f} s"
-    extremes = f"up to {summary.highest_m:.1f} m and {summary.fastest_mps:.1f} m/s"
-    tracking = f"{summary.tracking_rms_m:.3f} m rms, {summary.tracking_max_m:.3f} m at most"
-    estimate = []
-    if summary.estimate_rms_m is not None:  # else nobody knew the truth
-        told = f"{summary.estimate_rms_m:.3f} m rms, {summary.estimate_max_m:.3f} m at most"
-        estimate = [("estimate", f"{told}, off the truth")]
-    speed = []
-    if flown.simulated_ns != flown.wall_ns:  # else it was flown for real
-        times = f"{flown.simulated_ns / flown.wall_ns:.0f} times real time"
-        spans = f"{flown.simulated_ns / 1e9:.1f} s in {flown.wall_ns / 1e9:.1f} s"
-        speed = [("speed", f"{spans}: {times}")]
     rows = [
-        ("outcome", f"{result}: {reason}" if reason else result),
-        ("flown", f"{flown_text}, {extremes}"),
-        ("tracking", f"{tracking}, off the set-point"),
-        *estimate,
-        ("landed", f"{landing} from where it took off"),
+        ("outcome", _outcome(flown)),
+        ("flown", _flown(summary)),
+        ("tracking", _tracking(summary)),
+        ("estimate", _estimate(summary)),
+        ("landed", summary.landing),
         ("events", f"{summary.events}, of them {summary.warnings} warnings or worse"),
-        *speed,
+        ("speed", _speed(flown)),
         ("log", str(flown.folder / "log.mcap")),
         ("report", report),
     ]
     for name, text in rows:
-        print(f"{name:<10} {text}")
+        if text:
+            print(f"{name:<10} {text}")
+    if summary.alarm:
+        print(f"\n{summary.alarm}")
+
+
+def _outcome(flown: Flight) -> str:
+    if not flown.outcome.over:
+        return "unfinished"
+    result = flown.outcome.result.name.lower()
+    reason = flown.outcome.reason.removeprefix(f"{result}: ")
+    return f"{result}: {reason}" if reason else result
+
+
+def _flown(summary: Summary) -> str:
+    if not summary.was_airborne:
+        return "not at all"
+    far = f"{summary.path_m:.1f} m in {summary.flown_ns / 1e9:.1f} s"
+    return f"{far}, up to {summary.highest_m:.1f} m and {summary.fastest_mps:.1f} m/s"
+
+
+def _tracking(summary: Summary) -> str:
+    if not summary.tracked_by:
+        return ""
+    far = f"{summary.tracking_rms_m:.3f} m rms, {summary.tracking_max_m:.3f} m at most"
+    by = "" if summary.tracked_by == "truth" else f", by the {summary.tracked_by}"
+    return f"{far}, off the set-point{by}"
+
+
+def _estimate(summary: Summary) -> str:
+    if summary.estimate_rms_m is None:  # nobody knew the truth
+        return ""
+    far = f"{summary.estimate_rms_m:.3f} m rms, {summary.estimate_max_m:.3f} m at most"
+    return f"{far}, off the truth"
+
+
+def _speed(flown: Flight) -> str:
+    if flown.simulated_ns == flown.wall_ns:  # it was flown for real
+        return ""
+    times = f"{flown.simulated_ns / flown.wall_ns:.0f} times real time"
+    return f"{flown.simulated_ns / 1e9:.1f} s in {flown.wall_ns / 1e9:.1f} s: {times}"

@@ -6,7 +6,7 @@ import sys
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from ghost.deploy.router import PortCounts, Router
+    from ghost.deploy.router import LinkNews, PortCounts, Router
 
 TURN_NS = 100_000_000
 TABLE_NS = 5_000_000_000
@@ -18,22 +18,24 @@ def add_parser(commands: Any) -> None:
         "router",
         help="share a flight controller with ground stations",
         description="Pass MAVLink between a flight controller and any number of ground stations, "
-        "byte for byte. A message goes where its addressee was heard, or to all where it has none. "
-        "What opens a shell, erases logs, writes files or firmware is denied to the network.",
-        epilog="Prints a line for whoever comes, goes or is denied something, and a table of "
-        "rates: every 5 s on a terminal, and at the end. Ctrl-C or SIGTERM ends it. Exit code: 0 "
-        "ended so, 1 could not start.",
+        "as it is. A message goes where its addressee was heard, or to all where it has none. What "
+        "opens a shell, erases logs, writes files or firmware, and what Ghost doesn't know, is "
+        "denied to the network.",
+        epilog="Prints a line for whoever comes, goes, is refused or denied something, and a table "
+        "of rates: every 5 s on a terminal, and at the end. Ctrl-C or SIGTERM ends it. Exit code: "
+        "0 ended so, 1 could not start: an address of --listen or --tcp that is taken, a name that "
+        "nobody knows. A --link that can't be opened is told, and tried again.",
     )
     parser.add_argument(
         "--link",
         required=True,
         metavar="URL",
         help="to the flight controller, such as serial:///dev/ttyACM0:921600; opened again "
-        "whenever it fails",
+        "whenever it fails, or can't be opened yet",
     )
     for option, about in {
         "--listen": "for UDP clients, such as udpin://0.0.0.0:14550: whoever sends is one, until "
-        "silent for 30 s; at most 32",
+        "silent for 30 s, or 3 s where another needs the room; at most 32",
         "--tcp": "for TCP clients, such as tcpin://0.0.0.0:5760; at most 16",
         "--to": "a UDP client that is spoken to first, such as udpout://192.168.1.5:14550",
     }.items():
@@ -49,8 +51,8 @@ def add_parser(commands: Any) -> None:
         action="append",
         default=[],
         metavar="NAME",
-        help="let the network send this: BOOTLOADER, FTP_WRITE, LOG_ERASE, SERIAL_CONTROL or "
-        "SETUP_SIGNING; may be given again",
+        help="let the network send this: BOOTLOADER, FTP_WRITE, LOG_ERASE, SERIAL_CONTROL, "
+        "SETUP_SIGNING or UNKNOWN (messages that Ghost doesn't know); may be given again",
     )
     parser.add_argument(
         "--deny",
@@ -65,7 +67,7 @@ def add_parser(commands: Any) -> None:
 
 def _router(options: argparse.Namespace) -> int:
     # Not at the top: MAVLink takes a while to load, and no other command needs it.
-    from ghost.deploy.router import RouterOrder, open_router  # noqa: PLC0415
+    from ghost.deploy.router import LinkNews, RouterOrder, open_router  # noqa: PLC0415
 
     order = RouterOrder(
         options.link,
@@ -79,10 +81,11 @@ def _router(options: argparse.Namespace) -> int:
     ways = (signal.SIGINT, signal.SIGTERM)
     before = [signal.signal(way, lambda number, _: ended.append(number)) for way in ways]
     try:
-        router = open_router(order, _tell)
+        news = LinkNews(_tell)
+        router = open_router(order, _tell, news)
         try:
             _tell(f"denied to the network: {', '.join(router.guard.names) or 'nothing'}")
-            _run(router, ended)
+            _run(router, news, ended)
         finally:
             router.close()
             router.link.close()
@@ -92,12 +95,14 @@ def _router(options: argparse.Namespace) -> int:
     return 0
 
 
-def _run(router: "Router", ended: list[int]) -> None:
+def _run(router: "Router", news: "LinkNews", ended: list[int]) -> None:
     table = _Table(router)
     is_live = sys.stdout.isatty()
     shown_ns = router.now_ns()
     while not ended:
         router.spin(router.now_ns() + TURN_NS)
+        news.look_at(router.link)
+        news.look_at(router.link)
         if is_live and router.now_ns() - shown_ns >= TABLE_NS:
             shown_ns = router.now_ns()
             table.show()
@@ -128,6 +133,11 @@ class _Table:
                 f"{rates[3] / 1e3:8.2f} {counts.dropped:8} {counts.denied:7}"
             )
         lines += [f"denied {name}: {count}" for name, count in self._router.denied.items()]
+        lines += [
+            f"refused at {server.endpoint}: {server.refusals.count}"
+            for server in self._router.servers
+            if server.refusals.count
+        ]
         _tell("\n".join(lines))
         self._since_ns = now_ns
         self._before = {name: _sums(counts) for name, counts in ports.items()}

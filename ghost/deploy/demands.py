@@ -1,6 +1,6 @@
 """Parameters that a robot demands of its flight controller: compared, and set where asked to."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from firmware_bridge.parameter_values import Parameter, Value, shortest
@@ -8,6 +8,7 @@ from firmware_bridge.parameters import Parameters
 from firmware_bridge.vehicle import Vehicle
 from ghost.core.errors import ConfigError, RefusedError
 
+SETTLE_NS = 500_000_000
 _ARMED = "it is armed, and parameters are set only while disarmed"
 
 
@@ -42,9 +43,32 @@ def examine_demands(
         return ()
     parameters = Parameters(vehicle)
     try:
-        return tuple(_examine(vehicle, parameters, *item, apply=apply) for item in wanted.items())
+        demands = [_examine(vehicle, parameters, *item, apply=apply) for item in wanted.items()]
+        changed = [
+            Parameter(one.name, one.wanted, parameters.known[one.name].kind)
+            for one in demands
+            if one.was is not None
+        ]
+        undone = undone_since(vehicle, parameters, changed)
+        return tuple(_as_it_lasts(one, parameters, undone) for one in demands)
     finally:
         parameters.close()
+
+
+def undone_since(
+    vehicle: Vehicle, parameters: Parameters, taken: Sequence[Parameter]
+) -> dict[str, str]:
+    """What became of those that didn't last, by name. PX4 v1.18 takes what it is told, and a
+    moment later a module may limit it.
+    """
+    if taken:
+        vehicle.hub.spin(vehicle.hub.now_ns() + SETTLE_NS)
+    return {
+        one.name: f"parameter {one.name} was set to {shortest(one.value)}, and the flight "
+        f"controller then made it {shortest(kept.value)}"
+        for one in taken
+        if (kept := Parameter(one.name, parameters.get(one.name), one.kind)) != one
+    }
 
 
 def _examine(
@@ -58,6 +82,13 @@ def _examine(
         if vehicle.is_armed:
             return replace(demand, problem=_ARMED)
         parameters.set(name, demand.wanted)
-        return Demand(name, demand.wanted, parameters.get(name), was=found)
+        return replace(demand, found=demand.wanted, was=found)
     except (ConfigError, RefusedError) as error:
         return Demand(name, value, None, str(error))
+
+
+def _as_it_lasts(demand: Demand, parameters: Parameters, undone: Mapping[str, str]) -> Demand:
+    if demand.name not in undone:
+        return demand
+    found = parameters.known[demand.name].value
+    return replace(demand, found=found, problem=undone[demand.name])

@@ -31,6 +31,7 @@ from firmware_bridge.signing_setup import give_key, take_key
 from firmware_bridge.vehicle import ONBOARD_COMPUTER, Vehicle
 from ghost.core.clock import SystemClock
 from ghost.core.errors import ConfigError, LinkError, RefusedError, StalledError
+from ghost.deploy.demands import undone_since
 
 __all__ = [
     "Difference",
@@ -66,7 +67,6 @@ __all__ = [
 ]
 
 FIND_NS = 10_000_000_000
-SETTLE_NS = 500_000_000
 LATEST = "latest"
 FIRST_DATE_S = 946_684_800
 """2000-01-01: a flight controller that doesn't know the date begins at 1970, or says 0."""
@@ -81,10 +81,12 @@ def _untold(done: int, total: int) -> None:
 @contextmanager
 def connect(link: str, signing_key: Path | None = None) -> Iterator[Vehicle]:
     """The flight controller behind that link, heard."""
-    signer = link_signer(signing_key, 0) if signing_key is not None else None
     hub = Hub(SystemClock().now_ns, system=1, component=ONBOARD_COMPUTER)
     try:
-        port = hub.add(parse_endpoint(link), signer=signer)
+        port = hub.add(
+            parse_endpoint(link),
+            signer=link_signer(signing_key, 0) if signing_key is not None else None,
+        )
         if not port.numbers:
             raise LinkError(f"link {port.endpoint} can't be opened: {port.problem}")
         vehicle = Vehicle(hub)
@@ -131,8 +133,8 @@ def set_parameter(vehicle: Vehicle, name: str, text: str) -> Difference:
     wanted = Parameter(name, _value(before, text), before.kind)
     parameters = Parameters(vehicle)
     parameters.set(name, wanted.value)
-    if undone := _undone(vehicle, parameters, [wanted]):
-        raise RefusedError(undone[0])
+    if undone := undone_since(vehicle, parameters, [wanted]):
+        raise RefusedError(undone[name])
     return Difference(name, before.value, wanted.value)
 
 
@@ -170,7 +172,7 @@ def load_parameters(
         else:
             taken.append(parameters.known[difference.name])
             yield difference
-    failures += _undone(vehicle, parameters, taken)
+    failures += undone_since(vehicle, parameters, taken).values()
     if failures:
         raise RefusedError(
             f"{len(failures)} of {len(differences)} parameters were not taken: "
@@ -251,17 +253,18 @@ def fetch_log(
 
 
 def give_signing_key(vehicle: Vehicle, path: Path, *, is_new: bool) -> None:
-    """From a file; a new one is made first, and removed where the flight controller doesn't take
-    it.
+    """From a file; a new one is made first. It stays there whatever comes: a flight controller
+    that has it hears nobody else.
     """
+    _refuse_armed(vehicle)
     if is_new:
         make_key(path)
     try:
         give_key(vehicle, link_signer(path, 0))
-    except (RefusedError, StalledError):
-        if is_new:
-            path.unlink()
-        raise
+    except (RefusedError, StalledError) as error:
+        raise type(error)(
+            f"{error}; the key is kept in {path}: the flight controller may have taken it"
+        ) from None
 
 
 def remove_signing_key(vehicle: Vehicle) -> None:
@@ -294,18 +297,6 @@ def _refuse_armed(vehicle: Vehicle) -> None:
         raise RefusedError(
             "the flight controller is armed; disarm it first: nothing is changed in flight"
         )
-
-
-def _undone(vehicle: Vehicle, parameters: Parameters, taken: Sequence[Parameter]) -> list[str]:
-    """PX4 v1.18 takes what it is told, and a moment later a module may limit it."""
-    if taken:
-        vehicle.hub.spin(vehicle.hub.now_ns() + SETTLE_NS)
-    return [
-        f"parameter {one.name} was set to {shortest(one.value)}, and the flight controller then "
-        f"made it {shortest(kept.value)}"
-        for one in taken
-        if (kept := Parameter(one.name, parameters.get(one.name), one.kind)) != one
-    ]
 
 
 def _of_px4(vehicle: Vehicle) -> Message:

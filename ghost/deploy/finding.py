@@ -1,6 +1,7 @@
 """One line of what the doctor says."""
 
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, field
 from enum import StrEnum
 
 
@@ -12,9 +13,12 @@ class Verdict(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Finding:
-    """advice is what to do about it; empty when nothing is."""
+    """advice is what to do about it; empty when nothing is. figures are what the detail sums up,
+    for machines.
+    """
 
     name: str
     verdict: Verdict
     detail: str
     advice: str = ""
+    figures: Mapping[str, float] = field(default_factory=dict)

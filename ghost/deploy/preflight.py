@@ -34,6 +34,7 @@ def examine(backend: Any, *, allow_arming: bool) -> list[Check]:
         *(_stream(name, sensors) for name in ("imu", "gps")),
         Check("estimate", state.verdict is EstimateHealth.GOOD, state.verdict.name.lower()),
         _battery(sensors["battery"].poll() if "battery" in sensors else None),
+        Check("disarmed", not status.armed, "no: somebody flies it" if status.armed else "yes"),
         Check("may be armed", not status.blocked, status.blocked or "yes"),
         Check("arming allowed", allow_arming, "yes" if allow_arming else "no: give --allow-arming"),
     ]

@@ -20,12 +20,14 @@ from ghost.deploy.robot import RobotDescription
 from ghost.deploy.session import Flight
 from ghost.deploy.statistics import FlightStatistics
 from ghost.events import EVENTS, Bus, Event, EventKind, Severity
-from ghost.hal import Health, Sample
+from ghost.hal import Action, ActionAck, FlightMode, Health, Sample
+from ghost.hal.channels import CMD_ACTION_ACK
 from ghost.mission import Mission, MissionRunner, OnTimeout, Outcome, Result
 from ghost.perception import ObstacleFinder, obstacle_sensors
 from ghost.telemetry import Manifest, RunRecorder, describe_run, read_manifest, recover
 
 CYCLE_NS = 20_000_000
+TELL_WAITING_NS = 5_000_000_000
 AFTER_LANDING_NS = 2_000_000_000
 LONGEST_ABORT_NS = 300_000_000_000
 LONGEST_SILENCE_NS = 10_000_000_000
@@ -47,6 +49,8 @@ class RunOrder:
     allow_arming: bool = False
     hil: bool = False
     signing_key: Path | None = None
+    system: int | None = None
+    """The MAVLink system to fly, where several are heard."""
     apply_params: bool = False
     on_stop: Literal["land", "return"] | None = None
     """What follows the hold when the operator stops it; None is what the robot says."""
@@ -66,6 +70,8 @@ class RealFlight:
         self._aborted_ns: int | None = None
         self._down_ns: int | None = None
         self._news: list[tuple[Severity, str, str]] = []
+        self._has_armed = False
+        self._waited_ns = 0
         self._deadlines = Deadlines(CYCLE_NS)
         self.backend: Any = build_hal(
             order.robot,
@@ -75,7 +81,7 @@ class RealFlight:
             on_news=self._on_link,
             on_text=self._on_text,
             on_change=self._on_change,
-            **({"signing_key": order.signing_key} if order.signing_key is not None else {}),
+            **_given(signing_key=order.signing_key, system=order.system),
         )
         self.backend.start()
         try:
@@ -95,6 +101,7 @@ class RealFlight:
         self.bus = Bus(self.clock)
         self.statistics = FlightStatistics(self.bus)
         self.bus.subscribe(EVENTS, self._on_event, name="session")
+        self.bus.subscribe(CMD_ACTION_ACK, self._on_ack, name="session")
         for spec in capabilities.sensors:
             self.backend.sensors[spec.name].subscribe(self._publisher(spec.channel))
         self._finder = ObstacleFinder(self.bus, capabilities.sensors)
@@ -110,17 +117,30 @@ class RealFlight:
 
     def preflight(self) -> list[Check]:
         demanded = [Check(one.name, one.is_met, str(one)) for one in self.demands]
-        return [*examine(self.backend, allow_arming=self._order.allow_arming), *demanded]
+        strangers = [
+            Check(str(link.endpoint), False, "others speak here, and aren't heard", is_needed=False)
+            for link in getattr(self.backend, "links", ())
+            if link.counts.strangers
+        ]
+        return [
+            *examine(self.backend, allow_arming=self._order.allow_arming),
+            *strangers,
+            *demanded,
+        ]
 
-    def refuse_unmet(self) -> None:
-        """Close and raise RefusedError if the flight controller isn't set up as it must be."""
-        unmet = [one for one in self.demands if not one.is_met]
-        if unmet:
-            self._close()
-            names = ", ".join(one.name for one in unmet)
-            raise RefusedError(
-                f"the flight controller is not as {self._order.robot.name} demands: {names}"
-            )
+    def refuse_unfit(self) -> None:
+        """Close and raise RefusedError if somebody flies it, or it isn't set up as it must be."""
+        status = self.backend.sensors["status"].poll()
+        unmet = ", ".join(one.name for one in self.demands if not one.is_met)
+        if status.armed:
+            where = "on the ground" if status.on_ground else "in the air"
+            problem = f"the vehicle is armed, {where}, by somebody else; it is left to them"
+        elif unmet:
+            problem = f"the flight controller is not as {self._order.robot.name} demands: {unmet}"
+        else:
+            return
+        self._close()
+        raise RefusedError(f"{problem}; nothing was flown, and the log is in {self._order.out}")
 
     def run(self, on_cycle: Callable[["RealFlight"], None] = lambda _: None) -> Flight:
         started_ns = self.clock.now_ns()
@@ -162,29 +182,67 @@ class RealFlight:
             if lateness := self._deadlines.take_news(now_ns):
                 self._publish(Severity.WARN, EventKind.DEADLINE_MISSED, "session", lateness)
             self._tell_news()
+            self._tell_waiting(now_ns)
             if self._ends(now_ns):
-                return
+                break
             on_cycle(self)
+        self._let_go()
 
     def _ends(self, now_ns: int) -> bool:
         """Whether there is nothing left to fly or to record."""
-        is_over = self.runner.outcome.over
         if self._aborted_ns is None and (self._landing_requested or self._log_failed):
-            if is_over and self._landing_requested:  # there is nothing of ours to land
-                return True
-            self._aborted_ns = now_ns
-            if self._log_failed:
-                self.runner.abort("the flight log failed")
-            else:
-                on_stop = self._order.on_stop or self._order.robot.flight_controller.on_stop
-                then = OnTimeout.RETURN if on_stop == "return" else OnTimeout.ABORT
-                self.runner.abort(f"the operator asked to {on_stop}", then)
-        if is_over and not self._is_armed():
-            self._down_ns = now_ns if self._down_ns is None else self._down_ns
-            return now_ns - self._down_ns >= AFTER_LANDING_NS
-        if is_over and self._silent_ns(now_ns) >= LONGEST_SILENCE_NS:
+            if self.runner.outcome.over and self._landing_requested:
+                return True  # there is nothing of ours to land
+            self._abort(now_ns)
+        if self.runner.outcome.over and self._is_recorded(now_ns):
             return True
         return self._aborted_ns is not None and now_ns - self._aborted_ns >= LONGEST_ABORT_NS
+
+    def _abort(self, now_ns: int) -> None:
+        self._aborted_ns = now_ns
+        if self._log_failed:
+            self.runner.abort("the flight log failed")
+        else:
+            then = OnTimeout.RETURN if self._on_stop == "return" else OnTimeout.ABORT
+            self.runner.abort(f"the operator asked to {self._on_stop}", then)
+
+    def _is_recorded(self, now_ns: int) -> bool:
+        """Two seconds after it is down, or let go of where it never was ours."""
+        if self._down_ns is None and not (self._has_armed and self._is_armed()):
+            self._down_ns = now_ns
+        if self._down_ns is not None:
+            return now_ns - self._down_ns >= AFTER_LANDING_NS
+        return self._silent_ns(now_ns) >= LONGEST_SILENCE_NS
+
+    def _let_go(self) -> None:
+        """Nobody waits for it any longer, and yet it isn't left to hang in the air; and PX4, which
+        falls back to OFFBOARD once it is down, could not be armed in it.
+        """
+        status = self.statistics.status
+        is_ours = self._has_armed and self.runner.outcome.result is not Result.INTERRUPTED
+        if status is None or status.health is Health.OFFLINE or not is_ours:
+            return
+        if status.armed and status.mode not in (FlightMode.LAND, FlightMode.RETURN):
+            action = Action.RETURN if self._on_stop == "return" else Action.LAND
+        elif not status.armed and status.mode is FlightMode.OFFBOARD:
+            action = Action.HOLD
+        else:
+            return
+        ack = self.backend.flight_controller.request(action)
+        said = "granted" if ack.accepted else f"refused: {ack.detail}"
+        text = f"{action.name} asked for at the end, {said}"
+        self._publish(Severity.INFO, EventKind.LET_GO, "session", text)
+
+    @property
+    def _on_stop(self) -> str:
+        return self._order.on_stop or self._order.robot.flight_controller.on_stop
+
+    def _tell_waiting(self, now_ns: int) -> None:
+        waiting_for = self.runner.waiting_for
+        if waiting_for and now_ns - self._waited_ns >= TELL_WAITING_NS:
+            self._waited_ns = now_ns
+            text = f"waiting: {waiting_for}"
+            self._publish(Severity.INFO, EventKind.MISSION_WAITING, "session", text)
 
     def _close(self) -> str:
         if self._deadlines.missed:
@@ -237,6 +295,9 @@ class RealFlight:
 
     def _on_change(self, change: Change) -> None:
         self._news.append(told(change))
+
+    def _on_ack(self, ack: ActionAck) -> None:
+        self._has_armed |= ack.accepted and ack.action is Action.ARM
 
     def _on_event(self, event: Event) -> None:
         if event.kind == EventKind.LOG_FAILED:
@@ -294,6 +355,11 @@ def is_simulated(identity: Any) -> bool:
     return is_marked or not any(uid[2:])
 
 
+def _given(**arguments: Any) -> dict[str, Any]:
+    """Those that were: a HAL of somebody's own need not know of the others."""
+    return {name: value for name, value in arguments.items() if value is not None}
+
+
 def _refuse_simulated(identity: Any, *, hil: bool) -> None:
     if is_simulated(identity) and not hil:
         raise RefusedError(
@@ -316,7 +382,8 @@ def _manifest(order: RunOrder, identity: Any, demands: tuple[Demand, ...]) -> Ma
             "mission": order.mission.plain or {"name": order.mission.name},
             "links": list(order.links),
             "flight_controller": asdict(identity),
-            "parameters": {one.name: one.found for one in demands},
+            "parameters": {one.name: one.found if one.was is None else one.was for one in demands},
+            "applied_parameters": {one.name: one.found for one in demands if one.was is not None},
             "hil": order.hil,
         },
     )

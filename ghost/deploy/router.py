@@ -13,7 +13,7 @@ from firmware_bridge.tcp_server import TcpServer
 from firmware_bridge.udp_server import UdpPeer, UdpServer
 from ghost.core.errors import ConfigError
 
-__all__ = ["PortCounts", "Router", "RouterOrder", "open_router"]
+__all__ = ["LinkNews", "PortCounts", "Router", "RouterOrder", "open_router"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,9 +28,30 @@ class RouterOrder:
     deny: tuple[str, ...] = ()
 
 
-def open_router(order: RouterOrder, tell: Callable[[str], None]) -> Router:
-    """Ready to spin; tell is given a line for whatever comes, goes or is denied. Nothing is left
-    open where something can't be opened.
+class LinkNews:
+    """Of the link to the flight controller, told once for each change."""
+
+    def __init__(self, tell: Callable[[str], None]) -> None:
+        self._tell = tell
+        self._told = ""
+
+    def on_news(self, link: Link, is_up: bool, why: str) -> None:
+        self._told = why
+        self._tell(f"{link.endpoint} is here" if is_up else f"{link.endpoint} is gone: {why}")
+
+    def look_at(self, link: Link) -> None:
+        """There is no news of what can't even be opened."""
+        if link.numbers or link.problem == self._told:
+            return
+        self._told = link.problem
+        self._tell(f"{link.endpoint} is down: {link.problem}")
+
+
+def open_router(
+    order: RouterOrder, tell: Callable[[str], None], news: LinkNews | None = None
+) -> Router:
+    """Ready to spin; tell is given a line for whatever comes, goes, is refused or denied.
+    Nothing is left open where something can't be opened.
     """
     guard = Guard(allow=order.allow, deny=order.deny)
     link = parse_endpoint(order.link)
@@ -43,17 +64,20 @@ def open_router(order: RouterOrder, tell: Callable[[str], None]) -> Router:
     def on_news(name: str, is_up: bool, why: str) -> None:
         tell(f"{name} is here" if is_up else f"{name} is gone: {why}")
 
+    def on_refusal(name: str, why: str) -> None:
+        tell(f"{name} was refused: {why}")
+
     servers: list[UdpServer | UdpPeer | TcpServer] = []
     try:
-        servers += [UdpServer(endpoint, on_news) for endpoint in listen]
-        servers += [TcpServer(endpoint, on_news) for endpoint in tcp]
-        servers += [UdpPeer(endpoint, on_news) for endpoint in to]
+        servers += [UdpServer(endpoint, on_news, on_refusal) for endpoint in listen]
+        servers += [TcpServer(endpoint, on_news, on_refusal) for endpoint in tcp]
+        servers += [UdpPeer(endpoint, on_news, on_refusal) for endpoint in to]
     except BaseException:
         for server in servers:
             server.close()
         raise
     return Router(
-        Link(link, on_news=lambda one, is_up, why: on_news(str(one.endpoint), is_up, why)),
+        Link(link, on_news=(news or LinkNews(tell)).on_news),
         servers,
         time.monotonic_ns,
         guard=guard,

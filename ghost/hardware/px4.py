@@ -1,6 +1,7 @@
 """PX4 behind MAVLink as a RuntimeBackend."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -11,7 +12,7 @@ from firmware_bridge.notices import Change
 from firmware_bridge.signing import link_signer
 from firmware_bridge.vehicle import ONBOARD_COMPUTER, Identity, Vehicle
 from ghost.core.clock import SystemClock
-from ghost.core.errors import GhostError
+from ghost.core.errors import GhostError, RefusedError
 from ghost.hal import Capabilities, EnvelopeGate
 from ghost.hardware.provider import StreamProvider
 from ghost.hardware.run import Run, Terms
@@ -30,6 +31,7 @@ class Px4Backend:
         links: tuple[str, ...],
         allow_arming: bool = False,
         signing_key: Path | None = None,
+        system: int | None = None,
         on_news: Callable[[Link, bool, str], None] = lambda *_: None,
         on_text: Callable[[int, str], None] = lambda *_: None,
         on_change: Callable[[Change], None] = lambda _: None,
@@ -40,6 +42,7 @@ class Px4Backend:
             description.envelope, len(rotors) or 4, allow_arming, on_text, on_change
         )
         self._signing_key = signing_key
+        self._system = system
         self._on_news = on_news
         self._run: Run | None = None
 
@@ -92,11 +95,13 @@ class Px4Backend:
             for number, endpoint in enumerate(self._endpoints):
                 key = self._signing_key
                 hub.add(endpoint, signer=link_signer(key, number) if key is not None else None)
-            vehicle = Vehicle(hub)
+            vehicle = Vehicle(hub, system=self._system)
             vehicle.find(FIND_NS)
             hub.system = vehicle.system or 1  # a companion is part of its vehicle
-            self._run = Run(self._terms, clock, vehicle)
+            with self._no_rivals(vehicle):
+                self._run = Run(self._terms, clock, vehicle)
         except BaseException:
+            self._run = None
             hub.close()
             raise
 
@@ -107,6 +112,19 @@ class Px4Backend:
         run, self._run = self._run, None
         if run is not None:
             run.vehicle.hub.close()
+
+    @contextmanager
+    def _no_rivals(self, vehicle: Vehicle) -> Iterator[None]:
+        """Which of several is the first to be heard is chance, and may be the wrong one."""
+        try:
+            yield
+        finally:
+            if self._system is None and vehicle.rivals:
+                heard = sorted((vehicle.system or 0, *vehicle.rivals))
+                raise RefusedError(
+                    f"several flight controllers are heard, systems "
+                    f"{', '.join(map(str, heard))}; say which one is meant: --system"
+                )
 
     def _current(self) -> Run:
         if self._run is None:

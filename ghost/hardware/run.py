@@ -37,6 +37,7 @@ LISTEN_NS = 1_500_000_000
 """How long is waited for each stream that was asked for; what hasn't come by then isn't there."""
 ANSWER_NS = 300_000_000
 """Nothing else is done meanwhile, set-points included, and PX4 bears half a second without."""
+LOOK_NS = 100_000_000
 FORCE = 21196.0
 JUDGE_NS = 20_000_000
 HEARTBEAT_NS = 3_000_000_000
@@ -66,6 +67,10 @@ _SENSORS: dict[str, tuple[SensorKind, str]] = {
     "status": (SensorKind.STATUS, "EXTENDED_SYS_STATE"),
 }
 _NEEDED = ("status", "vehicle")
+_LIFTING = (Action.ARM, Action.TAKEOFF, Action.OFFBOARD)
+"""A vehicle that somebody else armed is not ours to fly, either."""
+_URGENT = (Action.ARM, Action.KILL)
+"""Asked for without a look at who has the vehicle."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -107,10 +112,12 @@ class Run:
             self._wait_for(name)
         self.providers = self._heard_in(LISTEN_NS)
         vehicle.hub.every(JUDGE_NS, self._judge)
+        vehicle.hub.every(LOOK_NS, self._look)
 
     def request(self, action: Action, *, altitude_m: float = 0.0) -> ActionAck:
         """Asked once, and answered soon or not: whoever needs it asks again."""
-        if own := self._own_refusal(action, altitude_m):
+        own = self._own_refusal(action, altitude_m) or self._unseen_change(action)
+        if own:
             return self._ack(action, accepted=False, detail=own)
         try:
             self._ask(action, altitude_m)
@@ -125,13 +132,31 @@ class Run:
             return "manual modes are the pilot's to choose"
         if self.gate.killed and action not in (Action.KILL, Action.DISARM):
             return "killed; start anew before arming again"
-        if action is Action.ARM and not self._terms.allow_arming:
+        if action in _LIFTING and not self._terms.allow_arming:
             return "arming is not allowed in this run; give --allow-arming"
         if action is Action.TAKEOFF and self._altitude_amsl_m is None:
             return "the flight controller has not said how high it is"
         if action is Action.TAKEOFF and not altitude_m > 0.0:
             return f"take-off to {altitude_m:g} m; expected above 0"
         return ""
+
+    def _unseen_change(self, action: Action) -> str:
+        """PX4 tells its mode once a second, and whoever asks knows no newer one. A pilot who took
+        the vehicle meanwhile keeps it: whoever asks is told, and decides anew.
+        """
+        if action in _URGENT or not self._book.is_armed:
+            return ""
+        known = self.vehicle.mode
+        with suppress(RefusedError, StalledError):
+            self.vehicle.request("HEARTBEAT", within_ns=LOOK_NS, retries=0)
+        now = self.vehicle.mode
+        return "" if now == known else f"the mode has just changed from {known} to {now}"
+
+    def _look(self, now_ns: int) -> None:
+        """Who has the vehicle, ten times a second and not once: an answer isn't waited for."""
+        del now_ns
+        if self._book.is_armed:
+            self.vehicle.ask_for("HEARTBEAT")
 
     def _ask(self, action: Action, altitude_m: float) -> None:
         arm_disarm = dialect.MAV_CMD_COMPONENT_ARM_DISARM
@@ -154,7 +179,9 @@ class Run:
                 self._command(dialect.MAV_CMD_DO_SET_MODE, flag, mode.main, mode.sub)
 
     def _command(self, number: int, *parameters: float) -> None:
-        self.vehicle.command(number, *parameters, within_ns=ANSWER_NS, retries=0)
+        self.vehicle.command(
+            number, *parameters, within_ns=ANSWER_NS, retries=0, progress_ns=ANSWER_NS
+        )
 
     def _ack(self, action: Action, *, accepted: bool, detail: str) -> ActionAck:
         self._sequence += 1
@@ -279,8 +306,12 @@ class Run:
             return
         self._book.heartbeat = received.message
         self._follow()
-        if self.providers["status"].is_offline or self.sync.resets != self._resets:
+        is_restarted = self.sync.resets != self._resets
+        if is_restarted:
             self._resets = self.sync.resets
+            text = "the flight controller's clock has jumped: it was restarted"
+            self._terms.on_text(dialect.MAV_SEVERITY_WARNING, text)
+        if is_restarted or self.providers["status"].is_offline:
             self._ask_again_for_streams()
         self._tell_status(received)
 

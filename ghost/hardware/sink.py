@@ -9,7 +9,7 @@ from ghost.hardware.setpoints import LEVELS, encode_command
 
 class SetpointSink:
     """Sends a set-point when it is given one, and at no other time: what computes them is what
-    keeps the flight controller in OFFBOARD.
+    keeps the flight controller in OFFBOARD. One that would wait is refused: it would be old.
     """
 
     def __init__(self, clock: Clock, vehicle: Vehicle, rotor_count: int) -> None:
@@ -18,17 +18,28 @@ class SetpointSink:
         self.spec = ActuatorSpec(LEVELS, rotor_count)
 
     def send(self, command: Command) -> CommandAck:
-        vehicle, now_ns = self._vehicle, self._clock.now_ns()
+        now_ns = self._clock.now_ns()
         named = (now_ns, command.stamp_ns, command.sequence)
-        if vehicle.link is None or not vehicle.link.is_up:
-            said = "the link to the flight controller is down"
-            return CommandAck(*named, AckStatus.REJECTED, RejectReason.SINK_FAILED, said, None)
-        vehicle.send(
-            encode_command(
-                command,
-                boot_ms=now_ns // 1_000_000 & 0xFFFFFFFF,
-                system=vehicle.system or 0,
-                component=vehicle.component,
-            )
-        )
+        failure = self._failure(command, now_ns)
+        if failure:
+            return CommandAck(*named, AckStatus.REJECTED, RejectReason.SINK_FAILED, failure, None)
         return CommandAck(*named, AckStatus.ACCEPTED, RejectReason.NONE, "", command)
+
+    def _failure(self, command: Command, now_ns: int) -> str:
+        """Send it; empty if it went."""
+        vehicle, link = self._vehicle, self._vehicle.link
+        if link is None or not link.is_up:
+            return "the link to the flight controller is down"
+        if not link.has_room(now_ns):
+            return "the link to the flight controller has no room: what went before still waits"
+        message = encode_command(
+            command,
+            boot_ms=now_ns // 1_000_000 & 0xFFFFFFFF,
+            system=vehicle.system or 0,
+            component=vehicle.component,
+        )
+        unsent = link.counts.unsent
+        vehicle.hub.send(message, link)
+        if link.counts.unsent != unsent:
+            return "the link took nothing: nobody was heard at its other end"
+        return ""

@@ -16,6 +16,8 @@ from ghost.planning.vectors import ZERO, horizontal, length, minus
 
 _STILL_MPS = 0.1
 _SLOW_MPS = 0.5
+_NEVER_SHORT_M = 1.0
+"""A flight controller's own take-off ends nearer to its height than that: PX4's within 0.8 m."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,13 +54,14 @@ class Tools:
 @dataclass(frozen=True, slots=True)
 class Report:
     """A problem lands the vehicle; a failure leaves that to the step's on_timeout. cause is what
-    ended a phase early, if anything did.
+    ended a phase early, if anything did. What was taken by somebody is theirs.
     """
 
     done: bool = False
     problem: str = ""
     failure: str = ""
     cause: str = ""
+    taken_by: str = ""
 
 
 GOING, DONE = Report(), Report(done=True)
@@ -93,6 +96,7 @@ class Climb:
     def __init__(self, tools: Tools, altitude_m: float) -> None:
         self._altitude_m = altitude_m
         self._asking = Asking(tools.link, Action.TAKEOFF, altitude_m)
+        self._held_ns: int | None = None
 
     def tick(self, view: View, tools: Tools) -> Report:
         waiting = _claimed(self._asking, (FlightMode.TAKEOFF, FlightMode.HOLD), view, tools)
@@ -100,7 +104,14 @@ class Climb:
             return waiting
         short_m = above(view.home_enu_m, ZERO, self._altitude_m)[2] - view.position_enu_m[2]
         climb_mps = float(view.state.velocity_enu_mps[2])
-        settled = view.status.mode is FlightMode.HOLD or abs(climb_mps) < _STILL_MPS
+        holds = view.status.mode is FlightMode.HOLD
+        if not (holds and short_m > _NEVER_SHORT_M):
+            self._held_ns = None
+        elif self._held_ns is None:
+            self._held_ns = view.now_ns
+        elif view.now_ns - self._held_ns > tools.patience.held_ns:
+            return Report(taken_by=f"HOLD was chosen {short_m:.1f} m below the take-off's height")
+        settled = abs(climb_mps) < (_SLOW_MPS if holds else _STILL_MPS)
         near = short_m <= tools.defaults.acceptance_m and not view.status.on_ground
         return Report(done=near and settled)
 

@@ -16,6 +16,7 @@ from ghost.hal import (
     EstimateHealth,
     Failsafe,
     FlightController,
+    FlightMode,
     SafetyEnvelope,
     VehicleState,
     VehicleStatus,
@@ -23,7 +24,7 @@ from ghost.hal import (
 from ghost.hal.channels import BATTERY, OBSTACLES, STATUS, VEHICLE
 from ghost.mission.authority import Authority
 from ghost.mission.fly import Fly
-from ghost.mission.link import SOURCE, Link
+from ghost.mission.link import SOURCE, Asking, Link
 from ghost.mission.mission import Mission
 from ghost.mission.outcome import Outcome, Patience, Result
 from ghost.mission.phases import (
@@ -89,6 +90,7 @@ class MissionRunner:
         self._home: Vector | None = None
         self._phases: list[Phase] = []
         self._ending: Outcome | None = None
+        self._leaving = Asking(self._tools.link, Action.HOLD)
         self._waiting_ns: int | None = None
         self._since_ns = 0
         self._unsure_ns: int | None = None
@@ -103,6 +105,11 @@ class MissionRunner:
     @property
     def step(self) -> Step:
         return self.mission.steps[self.step_index]
+
+    @property
+    def waiting_for(self) -> str:
+        """What keeps it on the ground; empty while it flies, and when it is over."""
+        return "" if self.outcome.over or self._phases else self._missing()
 
     def abort(self, reason: str, then: OnTimeout = OnTimeout.ABORT) -> None:
         """Hold, and then land, or return. It goes over the bus as an event, so that a replay aborts
@@ -191,7 +198,9 @@ class MissionRunner:
 
     def _work(self, view: View) -> None:
         report = self._phases[0].tick(view, self._tools)
-        if report.problem:
+        if report.taken_by:
+            self._finish(Outcome(Result.INTERRUPTED, report.taken_by))
+        elif report.problem:
             self._stuck(report.problem)
         elif report.failure:
             reason = f"step {self.step_index} ({kind_of(self.step)}): {report.failure}"
@@ -227,16 +236,30 @@ class MissionRunner:
         if not missing:
             self._take_bearings()
             return
+        if self._status is not None and self._status.armed:
+            self._finish(Outcome(Result.FAILED, missing))
+            return
         if self._waiting_ns is None:
             self._waiting_ns = self._now_ns
+        self._leave_offboard()
         waited_ns = self._now_ns - self._waiting_ns
         if waited_ns > self._tools.patience.ready_ns:
             reason = f"not ready after {waited_ns / 1e9:.0f} s: {missing}"
             self._finish(Outcome(Result.FAILED, reason))
 
+    def _leave_offboard(self) -> None:
+        """PX4 falls back to it after a landing, and can't be armed in it without set-points."""
+        status = self._status
+        if status is None or status.armed or not status.on_ground:
+            return
+        if status.mode is FlightMode.OFFBOARD:
+            self._leaving.ask(self._now_ns, self._tools.patience.retry_ns)
+
     def _missing(self) -> str:
         """What keeps the vehicle from being armed; empty when nothing does."""
         state, status = self._state, self._status
+        if status is not None and status.armed:
+            return "the vehicle was armed by somebody else"
         if state is None:
             return "no vehicle state was heard"
         if status is None:
@@ -298,6 +321,7 @@ class MissionRunner:
         self.step_index += 1
         if isinstance(self.step, Takeoff):
             self._tools.authority.release()
+            self._leaving = Asking(self._tools.link, Action.HOLD)
             self._waiting_ns = self._now_ns
         else:
             self._begin_step()

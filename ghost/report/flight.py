@@ -12,6 +12,8 @@ from numpy.typing import NDArray
 from ghost.events import EVENTS, Event
 from ghost.hal import Scene, VehicleStatus
 from ghost.hal.channels import BATTERY, CONTROL, GROUNDTRUTH_STATE, SCENE, STATUS, VEHICLE
+from ghost.report.summary import Summary
+from ghost.report.tally import COUNTED, Tally
 from ghost.telemetry import LogReader
 
 FloatArray = NDArray[np.float64]
@@ -23,13 +25,9 @@ _DRAWN = (BATTERY, CONTROL, EVENTS, GROUNDTRUTH_STATE, SCENE, STATUS, VEHICLE)
 
 @dataclass(frozen=True, slots=True)
 class Motion:
-    """How the vehicle moved, in truth or by its estimate. Rows are messages.
-
-    order is the place in the log: at one instant it tells what was said before what.
-    """
+    """How the vehicle moved, in truth or by its estimate. Rows are messages."""
 
     stamp_ns: IntArray
-    order: IntArray
     position_enu_m: FloatArray
     velocity_enu_mps: FloatArray
     attitude: FloatArray
@@ -52,7 +50,6 @@ class Estimate:
 @dataclass(frozen=True, slots=True)
 class Control:
     stamp_ns: IntArray
-    order: IntArray
     position_enu_m: FloatArray
     attitude: FloatArray
     rate_flu_rps: FloatArray
@@ -62,7 +59,6 @@ class Control:
 @dataclass(frozen=True, slots=True)
 class Status:
     stamp_ns: IntArray
-    order: IntArray
     messages: tuple[VehicleStatus, ...]
 
 
@@ -87,6 +83,7 @@ class Flight:
     battery: Battery | None
     scene: Scene | None
     events: tuple[Event, ...]
+    summary: Summary
 
     @property
     def motion(self) -> Motion | None:
@@ -97,12 +94,17 @@ class Flight:
 def read_flight(path: Path) -> Flight:
     reader = LogReader(path)
     messages: dict[str, list[Any]] = defaultdict(list)
-    order: dict[str, list[int]] = defaultdict(list)
-    drawn = [channel.name for channel in _DRAWN if channel.name in reader.channels]
-    for place, record in enumerate(reader.messages(drawn) if drawn else ()):
-        messages[record.channel.name].append(record.message)
-        order[record.channel.name].append(place)
-    rows = {name: _Rows(found, order[name]) for name, found in messages.items()}
+    tally = Tally()
+    drawn = {channel.name for channel in _DRAWN} & set(reader.channels)
+    counted = {channel.name for channel in COUNTED} & set(reader.channels)
+    wanted = drawn | counted
+    for record in reader.messages(wanted) if wanted else ():
+        name = record.channel.name
+        if name in drawn:
+            messages[name].append(record.message)
+        if name in counted:
+            tally.hear(record.message)
+    rows = {name: _Rows(found) for name, found in messages.items()}
     return Flight(
         start_ns=reader.start_ns,
         end_ns=reader.end_ns,
@@ -114,16 +116,16 @@ def read_flight(path: Path) -> Flight:
         battery=_battery(rows.get(BATTERY.name)),
         scene=_scene(messages[SCENE.name]),
         events=tuple(messages[EVENTS.name]),
+        summary=tally.summary(),
     )
 
 
 class _Rows:
     """One channel's messages, a field at a time."""
 
-    def __init__(self, messages: Sequence[Any], order: Sequence[int]) -> None:
+    def __init__(self, messages: Sequence[Any]) -> None:
         self.messages = messages
         self.stamp_ns: IntArray = np.array([each.stamp_ns for each in messages], dtype=np.int64)
-        self.order: IntArray = np.array(order, dtype=np.int64)
 
     def field(self, name: str) -> FloatArray:
         return _sane(np.array([getattr(each, name) for each in self.messages], dtype=np.float64))
@@ -145,7 +147,6 @@ def _sane(values: FloatArray) -> FloatArray:
 def _motion(rows: _Rows) -> Motion:
     return Motion(
         rows.stamp_ns,
-        rows.order,
         rows.field("position_enu_m"),
         rows.field("velocity_enu_mps"),
         rows.field("attitude"),
@@ -170,7 +171,6 @@ def _control(rows: _Rows | None) -> Control | None:
         return None
     return Control(
         rows.stamp_ns,
-        rows.order,
         rows.field("position_enu_m"),
         rows.field("attitude"),
         rows.field("rate_flu_rps"),
@@ -179,7 +179,7 @@ def _control(rows: _Rows | None) -> Control | None:
 
 
 def _status(rows: _Rows | None) -> Status | None:
-    return Status(rows.stamp_ns, rows.order, tuple(rows.messages)) if rows else None
+    return Status(rows.stamp_ns, tuple(rows.messages)) if rows else None
 
 
 def _battery(rows: _Rows | None) -> Battery | None:

@@ -1,7 +1,8 @@
 """The top of the page: what was flown, how it went, and how to fly it again."""
 
-from ghost.report.figures import Figures, Spread
+from ghost.report.figures import Figures
 from ghost.report.flight import Flight
+from ghost.report.summary import Summary
 from ghost.report.svg import escape, tag
 from ghost.telemetry import Manifest
 
@@ -17,6 +18,7 @@ def header(
         "span", escape(figures.outcome), class_=f"outcome {figures.outcome.replace(' ', '-')}"
     )
     reason = tag("p", escape(figures.reason), class_="reason") if figures.reason else ""
+    alarm = figures.summary.alarm
     return "\n".join(
         [
             tag(
@@ -24,8 +26,9 @@ def header(
                 tag("p", "Ghost flight report", class_="overline"),
                 tag("h1", tag("span", title), outcome),
                 reason,
+                tag("p", tag("strong", escape(alarm)), class_="grave") if alarm else "",
             ),
-            tag("dl", *_tiles(flight, figures), id="summary", class_="tiles"),
+            tag("dl", *_tiles(flight, figures.summary), id="summary", class_="tiles"),
             tag("div", track, _facts(manifest, flight, log_sha256), class_="columns"),
         ]
     )
@@ -36,31 +39,42 @@ def _mission(manifest: Manifest) -> str:
     return str(mission.get("name", "")) if isinstance(mission, dict) else ""
 
 
-def _tiles(flight: Flight, figures: Figures) -> list[str]:
+def _tiles(flight: Flight, summary: Summary) -> list[str]:
     measured = "" if flight.truth else "by the estimate"
+    flew = summary.was_airborne and flight.motion is not None
     return [
-        _tile("In the air", figures.airborne_ns / 1e9 if flight.status else None, "s", 1),
-        _tile("Path flown", figures.path_m, "m", 1, measured),
-        _tile("Highest", figures.highest_m, "m", 2, measured or "above home"),
-        _tile("Fastest", figures.fastest_mps, "m/s", 2, measured),
-        _spread_tile("Tracking RMS", figures.tracking),
-        _spread_tile("Estimate RMS", figures.estimate_error),
-        _tile("Landing error", figures.landing_error_m, "m", 2, measured or "from home"),
+        _tile("In the air", summary.flown_ns / 1e9 if flight.status else None, "s", 1),
+        _tile("Path flown", summary.path_m if flew else None, "m", 1, measured),
+        _tile("Highest", summary.highest_m if flew else None, "m", 2, measured or "above home"),
+        _tile("Fastest", summary.fastest_mps if flew else None, "m/s", 2, measured),
+        _tracking_tile(summary),
+        _spread_tile("Estimate RMS", summary.estimate_rms_m, summary.estimate_max_m),
+        _landing_tile(summary, measured or "from home"),
         _tile(
             "Warnings",
-            float(figures.warnings),
+            float(summary.warnings),
             "",
             0,
             f"of {len(flight.events)} events",
-            is_grave=figures.warnings > 0,
+            is_grave=summary.warnings > 0,
         ),
     ]
 
 
-def _spread_tile(name: str, spread: Spread | None) -> str:
-    if spread is None:
-        return _tile(name, None, "m", 2)
-    return _tile(name, spread.rms_m, "m", 2, f"at most {spread.max_m:.2f} m")
+def _tracking_tile(summary: Summary) -> str:
+    if not summary.tracked_by:
+        return _spread_tile("Tracking RMS", None, None)
+    by = "" if summary.tracked_by == "truth" else f", by the {summary.tracked_by}"
+    return _spread_tile("Tracking RMS", summary.tracking_rms_m, summary.tracking_max_m, by)
+
+
+def _spread_tile(name: str, rms_m: float | None, max_m: float | None, by: str = "") -> str:
+    return _tile(name, rms_m, "m", 2, "" if max_m is None else f"at most {max_m:.2f} m{by}")
+
+
+def _landing_tile(summary: Summary, measured: str) -> str:
+    error_m = summary.landing_error_m
+    return _tile("Landing error", error_m, "m", 2, summary.landing if error_m is None else measured)
 
 
 def _tile(

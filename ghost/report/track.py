@@ -9,6 +9,7 @@ from ghost.report.axis import Scale, TimeAxis, domain, tick_step, tick_texts, ti
 from ghost.report.chart import NAMES
 from ghost.report.figures import Figures
 from ghost.report.flight import Flight, FloatArray, Motion
+from ghost.report.summary import Place
 from ghost.report.svg import escape, line, number, path_data, tag, text
 from ghost.report.thin import thinned_path
 from ghost.report.timeline import event_text
@@ -45,8 +46,8 @@ def track(flight: Flight, figures: Figures, axis: TimeAxis) -> str:
         _followed(flight.motion, paper, axis) if flight.motion else "",
         _waypoints(flight, paper),
         _collisions(flight, paper),
-        _mark(figures.home_enu_m, "home", paper),
-        _mark(figures.landed_enu_m, "landing", paper),
+        _mark(figures.summary.home_enu_m, "home", paper),
+        _mark(figures.summary.landed_enu_m, "landing", paper),
         class_="plot",
         x=_LEFT_PX,
         y=_TOP_PX,
@@ -173,9 +174,9 @@ def _at(motion: Motion, stamp_ns: int) -> FloatArray:
     return place_m
 
 
-def _mark(place_m: FloatArray | None, name: str, paper: _Paper) -> str:
+def _mark(place_m: Place | None, name: str, paper: _Paper) -> str:
     """A ring where it took off, a cross where it landed: one inside the other if all went well."""
-    if place_m is None or not np.isfinite(place_m).all():
+    if place_m is None:
         return ""
     x, y = paper.east.at(place_m[0]), paper.north.at(place_m[1])
     if name == "home":

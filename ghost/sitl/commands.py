@@ -9,7 +9,7 @@ import numpy as np
 from firmware_bridge import modes
 from firmware_bridge.hub import Hub, Received
 from firmware_bridge.link import Link
-from firmware_bridge.messages import dialect
+from firmware_bridge.messages import Message, dialect
 from ghost.core.errors import FrameError
 from ghost.hal import Action
 from ghost.sitl.pilot import Pilot
@@ -22,7 +22,7 @@ FORCE = 21196.0
 ACCEPTED, DENIED = dialect.MAV_RESULT_ACCEPTED, dialect.MAV_RESULT_DENIED
 LATER, UNSUPPORTED = dialect.MAV_RESULT_TEMPORARILY_REJECTED, dialect.MAV_RESULT_UNSUPPORTED
 _NO_NUMBER = 0x7FFFFFFF
-_AUTOPILOT_VERSION, _HOME_POSITION = 148, 242
+_HEARTBEAT, _AUTOPILOT_VERSION, _HOME_POSITION = 0, 148, 242
 
 Answer = tuple[int, str]
 DONE: Answer = (ACCEPTED, "")
@@ -53,10 +53,12 @@ class Commands:
         *,
         is_ours: Callable[[int, int], bool],
         tell: Callable[[str], None],
+        heartbeat: Callable[[], Message],
     ) -> None:
         self._hub, self._vehicle, self._pilot = hub, vehicle, pilot
         self._route, self._streams = route, streams
         self._is_ours, self._tell = is_ours, tell
+        self._heartbeat = heartbeat
         self._handlers: dict[int, Callable[[Order], Answer]] = {
             dialect.MAV_CMD_COMPONENT_ARM_DISARM: self._arm_disarm,
             dialect.MAV_CMD_NAV_TAKEOFF: self._take_off,
@@ -196,7 +198,7 @@ class Commands:
         return self._send(order, int(order[1]) if math.isfinite(order[1]) else -1)
 
     def _send(self, order: Order, number: int) -> Answer:
-        message = self._streams.build(number)
+        message = self._heartbeat() if number == _HEARTBEAT else self._streams.build(number)
         if message is None:
             return DENIED, ""
         self._hub.send(message, order.link)

@@ -61,7 +61,14 @@ class Face:
         self.pilot.on_offboard = self._offboard.begin
         self._streams = Streams(hub, vehicle)
         Commands(
-            hub, vehicle, self.pilot, self._route, self._streams, is_ours=is_ours, tell=self.tell
+            hub,
+            vehicle,
+            self.pilot,
+            self._route,
+            self._streams,
+            is_ours=is_ours,
+            tell=self.tell,
+            heartbeat=self.heartbeat,
         )
         Signing(hub, vehicle, is_ours=is_ours, tell=self.tell)
         self._told = self._condition()

@@ -4,7 +4,7 @@ from collections.abc import Callable
 
 from firmware_bridge.hub import Hub, Received
 from firmware_bridge.messages import dialect
-from firmware_bridge.signing import Key, Signer
+from firmware_bridge.signing import Key, Signer, heard_with
 from ghost.sitl.vehicle import SitlVehicle
 
 
@@ -35,8 +35,10 @@ class Signing:
         secret, ticks = bytes(message.secret_key), message.initial_timestamp
         is_blank = not any(secret) and not ticks
         for number, link in enumerate(self._hub.links):
-            link.signer = (
-                None if is_blank else Signer(Key(secret), link_id=number, least_ticks=ticks)
-            )
+            link.signer = None if is_blank else _signer(Key(secret), number, ticks)
         text = "MAVLink signing disabled" if is_blank else "MAVLink signing key accepted"
         self._tell(text, dialect.MAV_SEVERITY_INFO)
+
+
+def _signer(key: Key, link_id: int, least_ticks: int) -> Signer:
+    return Signer(key, link_id=link_id, least_ticks=least_ticks, heard=heard_with(key))

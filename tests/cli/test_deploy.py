@@ -212,7 +212,7 @@ def test_a_second_ctrl_c_closes_the_log_at_once(desk: Path) -> None:
         process.send_signal(signal.SIGINT)
         said, complaint = process.communicate(timeout=30)
     assert (process.returncode, complaint) == (130, "")
-    assert rows(said)["landed"].startswith("- ")
+    assert rows(said)["landed"].startswith("not seen: it was in the air")
     assert read_manifest(desk / "run").log.status == "complete"
     assert sum(1 for _ in LogReader(desk / "run").messages()) > 1000
 

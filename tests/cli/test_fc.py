@@ -15,9 +15,10 @@ from firmware_bridge.missions import MissionItem
 from firmware_bridge.modes import ARMED_FLAG
 from firmware_bridge.parameter_values import INT32
 from firmware_bridge.plan_file import write_plan
+from firmware_bridge.signing import link_signer, make_key
 from ghost.cli import main
-from ghost.core.errors import RefusedError
-from ghost.deploy import fc
+from ghost.core.errors import RefusedError, StalledError
+from ghost.deploy import demands, fc
 from tests.firmware_bridge.link_rig import free_port
 from tests.firmware_bridge.peer import MS, ParameterStore, Peer
 from tests.firmware_bridge.transfers import LogStore
@@ -61,7 +62,7 @@ def ghost_fc(
         yield vehicle
 
     monkeypatch.setattr(fc, "connect", connected)
-    monkeypatch.setattr(fc, "SETTLE_NS", 20 * MS)
+    monkeypatch.setattr(demands, "SETTLE_NS", 20 * MS)
     return lambda *arguments: run(capsys, NOTHING_THERE, *arguments)
 
 
@@ -230,7 +231,7 @@ def test_nothing_is_changed_while_it_is_armed(
 def test_what_it_takes_and_then_limits_is_an_error(
     capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, tmp_path: Path, verb: str
 ) -> None:
-    monkeypatch.setattr(fc, "SETTLE_NS", 20 * MS)
+    monkeypatch.setattr(demands, "SETTLE_NS", 20 * MS)
     (path := tmp_path / "fast.params").write_text("1\t1\tSPEED\t90\t6\n")
     arguments = {"set": ("SPEED", "90"), "load": (path,)}
     store = ParameterStore({"SPEED": (struct.pack("<i", 5), INT32)})
@@ -367,11 +368,43 @@ def test_a_signing_key_is_made_given_changed_and_taken_back(ghost_fc: Run, tmp_p
     assert ghost_fc("sign", "remove") == (0, taken, "")
 
 
-def test_a_new_key_that_is_not_taken_is_removed(tmp_path: Path) -> None:
+def test_no_key_is_made_for_one_that_is_armed(tmp_path: Path) -> None:
     class Armed:
         is_armed = True
 
-    key = tmp_path / "key"
-    with pytest.raises(RefusedError, match="not changed while armed"):
-        fc.give_signing_key(cast("fc.Vehicle", Armed()), key, is_new=True)
-    assert not key.exists()
+    with pytest.raises(RefusedError, match="nothing is changed in flight"):
+        fc.give_signing_key(cast("fc.Vehicle", Armed()), tmp_path / "key", is_new=True)
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_a_key_that_may_have_been_taken_is_kept(
+    capsys: pytest.CaptureFixture[str], tmp_path: Path
+) -> None:
+    key, taken = tmp_path / "key", []
+    with peer() as (scripted, link):  # which takes it, and whose answers are lost
+        scripted.on("SETUP_SIGNING", lambda one: taken.append(bytes(one.message.secret_key).hex()))
+        code, _, err = run(capsys, link, "sign", "new", key)
+    assert code == 1
+    kept = f"; the key is kept in {key}: the flight controller may have taken it\n"
+    assert err.endswith(kept)
+    assert set(taken) == {key.read_text().strip()}
+
+
+def test_with_a_key_one_that_does_not_sign_is_not_found(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    monkeypatch.setattr(fc, "FIND_NS", 300 * MS)
+    make_key(key := tmp_path / "key")
+    with peer() as (_, link):
+        code, _, err = run(capsys, link, "params", "list", "--signing-key", key)
+    assert code == 1
+    assert "waiting for the heartbeat of a flight controller" in err
+    assert "frames refused: not signed with this key" in err
+
+
+def test_a_link_gives_its_signing_id_back(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(fc, "FIND_NS", 20 * MS)
+    make_key(key := tmp_path / "key")
+    with pytest.raises(StalledError), fc.connect(NOTHING_THERE, key):
+        pass
+    assert link_signer(key, 0).link_id == 0

@@ -8,12 +8,13 @@ import subprocess
 import sys
 import time
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from pathlib import Path
 
 import pytest
 
 from firmware_bridge.messages import dialect
+from firmware_bridge.udp_server import MOST_CLIENTS
 from tests.firmware_bridge.link_rig import free_port, heartbeat
 from tests.firmware_bridge.router_rig import Autopilot, Station
 
@@ -46,7 +47,7 @@ def test_it_tells_who_comes_and_goes_and_ends_with_a_table(tmp_path: Path, way: 
     ) as process:
         assert process.stdout is not None
         first = "denied to the network: BOOTLOADER, FTP_WRITE, LOG_ERASE, SERIAL_CONTROL, "
-        assert process.stdout.readline() == f"{first}SETUP_SIGNING\n"
+        assert process.stdout.readline() == f"{first}SETUP_SIGNING, UNKNOWN\n"
         assert process.stdout.readline() == f"{link} is here\n"
         with (
             Station(socket.SOCK_DGRAM, udp_port) as udp,
@@ -73,6 +74,28 @@ def test_it_tells_who_comes_and_goes_and_ends_with_a_table(tmp_path: Path, way: 
     assert [row.rsplit(maxsplit=6)[0] for row in rows] == [link, udp_name, tcp_name]
     assert [row.split()[-1] for row in rows] == ["0", "1", "0"]
     assert denied == "denied SERIAL_CONTROL: 1"
+    autopilot.close()
+
+
+def test_it_tells_who_is_refused_and_how_many_were(tmp_path: Path) -> None:
+    autopilot = Autopilot(tmp_path / "ttyFC")
+    port = free_port()
+    link, listen = f"serial://{autopilot.path}:57600", f"udpin://127.0.0.1:{port}"
+    with ghost_router("--link", link, "--listen", listen) as process, ExitStack() as crowd:
+        assert process.stdout is not None
+        while process.stdout.readline() != f"{link} is here\n":
+            pass
+        for _ in range(MOST_CLIENTS):
+            crowd.enter_context(Station(socket.SOCK_DGRAM, port)).say(heartbeat())
+            assert process.stdout.readline().endswith(" is here\n")
+        late = crowd.enter_context(Station(socket.SOCK_DGRAM, port))
+        late.say(heartbeat())
+        name = f"udp 127.0.0.1:{late.socket.getsockname()[1]}"
+        refused = f"{name} was refused: {MOST_CLIENTS} clients are here already\n"
+        assert process.stdout.readline() == refused
+        process.send_signal(signal.SIGINT)
+        said, _ = process.communicate(timeout=10)
+    assert said.splitlines()[-1] == f"refused at {listen}: 1"
     autopilot.close()
 
 

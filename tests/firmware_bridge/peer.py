@@ -22,6 +22,7 @@ from firmware_bridge.vehicle import Vehicle
 from tests.firmware_bridge.link_rig import heartbeat
 
 SYSTEM = 1
+BEAT_NS = 50_000_000
 TICK_NS = 2_000_000
 MS = 1_000_000
 
@@ -48,6 +49,7 @@ class Peer:
     loss: Loss = GOOD
     beat: dict[str, int] = field(default_factory=dict)
     heard: list[str] = field(default_factory=list)
+    beat_ns: int = BEAT_NS
 
     def __post_init__(self) -> None:
         self.hub = Hub(time.monotonic_ns, system=SYSTEM, component=1)
@@ -56,7 +58,7 @@ class Peer:
         self._late: list[Message] = []
         self._is_over = threading.Event()
         self._thread = threading.Thread(target=self._run, daemon=True)
-        self.hub.every(50_000_000, lambda _: self.hub.send(heartbeat(**self.beat)))
+        self.hub.every(self.beat_ns, lambda _: self.hub.send(heartbeat(**self.beat)))
         self.hub.every(10_000_000, lambda _: self._send_late())
 
     def on(self, name: str, handler: Handler) -> None:

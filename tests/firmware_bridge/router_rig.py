@@ -11,7 +11,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Self
 
-from firmware_bridge.messages import Message, dialect, encode
+from firmware_bridge.frame import MAGIC_V1, MAGIC_V2, SIGNATURE_BYTES, SIGNED_FLAG, checksum
+from firmware_bridge.messages import Message, dialect, encode, id_of
 from ghost.deploy.router import Router, RouterOrder, open_router
 from tests.firmware_bridge.link_rig import heartbeat, open_pty, plug
 
@@ -198,6 +199,111 @@ def running(folder: Path, **order: tuple[str, ...]) -> Iterator[Running]:
 def command(number: int, *parameters: float, target: int = 1, component: int = 1) -> Message:
     padded = (*parameters, *[0.0] * (7 - len(parameters)))
     return dialect.MAVLink_command_long_message(target, component, number, 0, *padded)
+
+
+class CParser:
+    """Where MAVLink's C parser begins and ends a frame: mavlink_parse_char() in the
+    mavlink_helpers.h of pymavlink 2.4.50. It doesn't wait for the signature behind a bad checksum.
+    """
+
+    def __init__(self, *, lacks: int) -> None:
+        self._kinds = {n: kind for n, kind in dialect.mavlink_map.items() if n != lacks}
+        self._is_v1 = False
+        self._begun = b""
+
+    @property
+    def is_idle(self) -> bool:
+        return not self._begun
+
+    def feed(self, data: bytes) -> list[int]:
+        """The ids of the messages that it finds."""
+        found = []
+        for byte in data:
+            if not self._begun and byte in (MAGIC_V1, MAGIC_V2):
+                self._is_v1 = byte == MAGIC_V1
+                self._begun = bytes((byte,))
+            elif self._begun:
+                self._begun += bytes((byte,))
+                found += self._ended(byte)
+        return found
+
+    def _ended(self, byte: int) -> list[int]:
+        begun = self._begun
+        header_bytes = 6 if self._is_v1 else 10
+        has_signature = not self._is_v1 and begun[2:3] == bytes((SIGNED_FLAG,))
+        if not self._is_v1 and begun[2:3] and begun[2] & ~SIGNED_FLAG:
+            self._begun = b""
+        end = header_bytes + begun[1] + 2
+        if len(begun) < end:
+            return []
+        number = begun[5] if self._is_v1 else int.from_bytes(begun[7:10], "little")
+        kind = self._kinds.get(number)
+        total = checksum(begun[1 : end - 2], kind.crc_extra) if kind else -1
+        is_sound = total == int.from_bytes(begun[end - 2 : end], "little")
+        if is_sound and has_signature and len(begun) < end + SIGNATURE_BYTES:
+            return []
+        # Here it keeps to the layout that it was in.
+        self._begun = bytes((byte,)) if byte == MAGIC_V2 and not is_sound else b""
+        return [number] if is_sound else []
+
+
+LACKING = id_of("PING")
+"""A message that the flight controller of the smugglers doesn't know."""
+SHELL_ID = id_of("SERIAL_CONTROL")
+STRANGE_ID = 0x00F0F0
+SMUGGLERS = ("unknown", "known", "version 1", "signed")
+
+
+def smuggled(way: str) -> list[bytes]:
+    """Frames of 255/190 and 255/126 that are harmless one by one. Where the first has an id that
+    the receiver lacks, it finds a SERIAL_CONTROL across them.
+    """
+    if way == "signed":
+        begun = bytes((MAGIC_V2, 250, 0, 0, 0, 255, 190, SHELL_ID, 0, 0))
+        first = _raw(LACKING, b"\1", flags=SIGNED_FLAG) + b"\1\2\3" + begun
+        return [first, _completing(begun, 10)]
+    if way == "unknown":
+        first = _raw(STRANGE_ID, b"\1")[:-1] + bytes((MAGIC_V2,))
+    else:
+        made = (
+            _raw(LACKING, n.to_bytes(2, "little"), is_v1=way == "version 1") for n in range(1, 5000)
+        )
+        first = next(raw for raw in made if raw[-1] == MAGIC_V2)
+    # Read from the last byte of the first on, either one has its id where the shell's should be.
+    if way == "version 1":
+        second = _raw(0, b"", sequence=SHELL_ID)
+        return [first, second, _completing(first[-1:] + second, 6)]
+    second = _raw(0, b"", component=SHELL_ID)
+    return [first, second, _completing(first[-1:] + second, 10)]
+
+
+def _completing(begun: bytes, header_bytes: int) -> bytes:
+    """A sound frame that holds the rest of another one."""
+    data = b"\n" * 255
+    rest_bytes = header_bytes + begun[1] - len(begun)
+    hidden = begun + _raw(131, data)[:rest_bytes]
+    ending = checksum(hidden[1:], dialect.mavlink_map[SHELL_ID].crc_extra).to_bytes(2, "little")
+    at = rest_bytes - 10
+    return _raw(131, data[:at] + ending + data[at + 2 :])
+
+
+def _raw(
+    number: int,
+    payload: bytes,
+    *,
+    is_v1: bool = False,
+    flags: int = 0,
+    component: int = 190,
+    sequence: int = 0,
+) -> bytes:
+    if is_v1:
+        head = bytes((MAGIC_V1, len(payload), sequence, 255, component, number))
+    else:
+        head = bytes((MAGIC_V2, len(payload), flags, 0, sequence, 255, component))
+        head += number.to_bytes(3, "little")
+    kind = dialect.mavlink_map.get(number)
+    total = checksum(head[1:] + payload, kind.crc_extra if kind else 0)
+    return head + payload + total.to_bytes(2, "little")
 
 
 def _port(router: Router, place: int) -> int:

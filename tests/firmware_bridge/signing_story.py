@@ -23,6 +23,11 @@ def tell(vehicle: Vehicle, folder: Path) -> None:
 
     give_key(vehicle, link_signer(second, 0))
     assert vehicle.identify() == identity
+    flight, link.signer = link.signer, link_signer(second, 0)  # as of a second program
+    assert vehicle.identify() == identity
+    link.signer = flight  # which is heard as before
+    assert vehicle.identify() == identity
+
     link.signer = link_signer(first, 0)
     with pytest.raises(StalledError, match=r"frames refused: not signed with this key\)$"):
         vehicle.request("AUTOPILOT_VERSION", retries=0)

@@ -243,6 +243,42 @@ def test_a_stream_of_noise_takes_no_memory_and_no_more_time_than_it_is_long() ->
     assert took_s < 15.0
 
 
+def test_false_starts_cost_little_and_no_more_each_in_a_longer_stream() -> None:
+    for noise in (bytes((MAGIC_V1, 255)), bytes((0, MAGIC_V1)), bytes((MAGIC_V2, 255, 0))):
+        short, long = (took_s(noise * (size // len(noise))) for size in (4096, 131_072))
+        assert short < 0.02, noise
+        assert long < 4 * 32 * short, noise
+
+
+def took_s(stream: bytes) -> float:
+    """At best of a few."""
+    times_s = []
+    for _ in range(3):
+        began_s = time.perf_counter()
+        Framer().feed(stream)
+        times_s.append(time.perf_counter() - began_s)
+    return min(times_s)
+
+
+@given(st.lists(frames(), max_size=10), NOISE)
+def test_a_datagram_gives_what_it_begins_with_and_keeps_nothing(
+    sent: list[bytes], noise: bytes
+) -> None:
+    framer = Framer()
+    found = framer.feed_datagram(b"".join(sent) + noise)
+    assert [frame.raw for frame in found] == sent
+    assert (framer.counts.noise_bytes, framer._rest) == (len(noise), b"")
+
+
+def test_a_datagram_of_noise_is_looked_at_once() -> None:
+    framer = Framer()
+    good = encode(heartbeat(), system=1, component=1, sequence=0)
+    for datagram in (b"", b"x" + good, good[:-1], bytes((MAGIC_V1, 255)) * 2000, good[:-2] + good):
+        assert framer.feed_datagram(datagram) == []
+        assert framer.counts.bad_crc <= 2
+    assert framer.feed_datagram(good)[0].raw == good
+
+
 def fuzzed(random: Random, raw: bytes) -> bytes:
     piece = bytearray(raw)
     match random.randrange(4):

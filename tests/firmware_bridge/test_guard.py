@@ -9,11 +9,19 @@ from typing import Any
 import pytest
 
 from firmware_bridge.frame import Frame, Framer
-from firmware_bridge.guard import DENIED, Guard
+from firmware_bridge.guard import DENIED, Guard, Seams, sealed
 from firmware_bridge.messages import Message, decode, dialect, encode
 from firmware_bridge.targets import target_of
 from ghost.core.errors import ConfigError
-from tests.firmware_bridge.router_rig import command
+from tests.firmware_bridge.router_rig import (
+    LACKING,
+    SHELL_ID,
+    SMUGGLERS,
+    STRANGE_ID,
+    CParser,
+    command,
+    smuggled,
+)
 
 REBOOT = dialect.MAV_CMD_PREFLIGHT_REBOOT_SHUTDOWN
 
@@ -98,14 +106,50 @@ def test_a_frame_inside_another_is_found_wherever_it_is(shift: int) -> None:
         assert Guard().judge(framed(tunnel)) == ""
 
 
-@pytest.mark.parametrize("pattern", [b"\xfe\0", b"\xfe", b"\xfd\0\0", b"\xfe\0\0\0\0\x7e"])
+def test_what_nobody_can_check_is_denied() -> None:
+    strange = Frame(STRANGE_ID, 255, 190, 0, b"", b"\xfd")
+    assert Guard().judge(strange) == "UNKNOWN"
+    assert Guard(allow=["UNKNOWN"]).judge(strange) == ""
+
+
+@pytest.mark.parametrize("way", SMUGGLERS)
+def test_a_frame_across_others_is_found(way: str) -> None:
+    guard = Guard(allow=["UNKNOWN"])
+    frames = Framer().feed(b"".join(smuggled(way)))
+    assert [guard.judge(frame) for frame in frames] == [""] * len(frames)
+    seams = Seams(guard)
+    verdicts = [seams.judge(frame.raw) for frame in frames]
+    assert verdicts == [""] * (len(frames) - 1) + ["SERIAL_CONTROL"]
+    assert Seams(guard).judge(frames[-1].raw) == ""
+
+
+@pytest.mark.parametrize("way", ["unknown", "known", "version 1"])
+def test_the_last_byte_begins_nothing(way: str) -> None:
+    first, *others = smuggled(way)
+    parser = CParser(lacks=LACKING)
+    parser.feed(first)
+    assert not parser.is_idle
+    parser = CParser(lacks=LACKING)
+    assert parser.feed(sealed(first)) == []
+    assert parser.is_idle
+    assert SHELL_ID not in parser.feed(b"".join(others))
+    for harmless in (b"\0", b"\xff", b"\xfd\0"):
+        assert sealed(harmless) == harmless
+    assert sealed(b"\xfe") == b"\xfe" + sealed(b"\xfd")[1:]
+
+
+@pytest.mark.parametrize(
+    "pattern", [b"\xfe\0", b"\xfe", b"\xfd\0\0", b"\xfe\0\0\0\0\x7e", b"\xfe\xc8\x4c"]
+)
 def test_no_frame_takes_long_to_judge(pattern: bytes) -> None:
     content = list((pattern * 253)[:253])
     frame = framed(dialect.MAVLink_encapsulated_data_message(0, content))
     guard = Guard()
+    seams = Seams(guard)
     start_ns = time.process_time_ns()
     for _ in range(20):
         assert guard.judge(frame) == ""
+        assert seams.judge(frame.raw) == ""
     assert time.process_time_ns() - start_ns < 20 * 2_000_000
 
 

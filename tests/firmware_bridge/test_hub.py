@@ -221,6 +221,28 @@ def test_a_handler_may_wait_for_another_message(pair: tuple[Station, Station]) -
     assert got == ["PING"]
 
 
+def test_while_a_handler_waits_older_messages_still_come_before_newer_ones(
+    pair: tuple[Station, Station],
+) -> None:
+    ground, vehicle = pair
+    modes: list[int] = []
+
+    def take(received: Received) -> None:
+        if not modes:
+            modes.append(received.message.custom_mode)
+            ground.hub.wait_for("PING", lambda _: True, within_ns=5 * S, what="waiting for a ping")
+        else:
+            modes.append(received.message.custom_mode)
+
+    ground.hub.on("HEARTBEAT", take)
+    for mode in (1, 2, 3):
+        vehicle.hub.send(heartbeat(custom_mode=mode))
+    vehicle.hub.send(dialect.MAVLink_ping_message(1, 2, 0, 0))
+    vehicle.hub.send(heartbeat(custom_mode=4))
+    ground.until(lambda: len(modes) == 4)
+    assert modes == [1, 2, 3, 4]
+
+
 # Waiting
 
 

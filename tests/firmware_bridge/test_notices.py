@@ -7,6 +7,7 @@ from contextlib import contextmanager
 import pytest
 
 from firmware_bridge import notices
+from firmware_bridge.endpoint import parse_endpoint
 from firmware_bridge.messages import Message, dialect
 from firmware_bridge.modes import ARMED_FLAG, mode_named
 from firmware_bridge.notices import (
@@ -21,6 +22,7 @@ from firmware_bridge.notices import (
     Text,
 )
 from firmware_bridge.vehicle import Vehicle
+from tests.firmware_bridge.link_rig import free_port
 from tests.firmware_bridge.peer import Peer, flight
 
 LONG = "".join(f"{number:03d}," for number in range(40))
@@ -37,15 +39,18 @@ class Ears:
         self.texts: list[Text] = []
         self.changes: list[Change] = []
         self.peer = peer
-        self._hub = vehicle.hub
+        self.hub = vehicle.hub
         Notices(vehicle, on_text=self.texts.append, on_change=self.changes.append)
 
     def say(self, *messages: Message) -> None:
         for message in messages:
             self.peer.hub.send(message)
 
+    def spin(self) -> None:
+        self.hub.spin(time.monotonic_ns() + 50_000_000)
+
     def until(self, is_done: Callable[[], bool]) -> None:
-        self._hub.spin_until(is_done, within_ns=5_000_000_000, what="a notice")
+        self.hub.spin_until(is_done, within_ns=5_000_000_000, what="a notice")
 
 
 @contextmanager
@@ -55,6 +60,18 @@ def ears() -> Iterator[Ears]:
         heard = Ears(vehicle, peers[0])
         vehicle.hub.spin(time.monotonic_ns() + 120_000_000)  # how things are at first
         yield heard
+
+
+def test_a_text_that_comes_over_two_links_is_told_once() -> None:
+    port = free_port()
+    with ears() as heard:
+        heard.hub.add(parse_endpoint(f"udpin://127.0.0.1:{port}"))
+        way = heard.peer.hub.add(parse_endpoint(f"udpout://127.0.0.1:{port}"))
+        for number, link in enumerate((heard.peer.hub.links[0], way, heard.peer.hub.links[0])):
+            for message in _chunks(LONG, number + 1):
+                heard.peer.hub.send(message, link)
+            heard.spin()
+    assert heard.texts == [Text(4, LONG)] * 2
 
 
 def _chunks(text: str, number: int = 7) -> list[Message]:

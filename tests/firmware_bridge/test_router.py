@@ -16,21 +16,29 @@ from firmware_bridge.guard import Guard
 from firmware_bridge.hub import Hub
 from firmware_bridge.messages import dialect, encode
 from firmware_bridge.router import Router
+from firmware_bridge.servers import Refusals
 from firmware_bridge.signing import Key, Signer
 from firmware_bridge.tcp_server import MOST_CLIENTS as MOST_TCP_CLIENTS
 from firmware_bridge.udp_server import MOST_CLIENTS as MOST_UDP_CLIENTS
-from firmware_bridge.udp_server import UdpServer
+from firmware_bridge.udp_server import QUIET_NS, UdpServer
 from tests.firmware_bridge.link_rig import heartbeat
 from tests.firmware_bridge.router_rig import (
+    LACKING,
     PATIENCE_S,
+    SHELL_ID,
+    SMUGGLERS,
     Autopilot,
+    CParser,
     Running,
     Station,
     command,
     running,
+    smuggled,
 )
 
 ARM = dialect.MAV_CMD_COMPONENT_ARM_DISARM
+SYSTEM_HOLDS_BYTES = 32_768
+"""No more than that, for a pty that nobody reads."""
 SHELL = dialect.MAVLink_serial_control_message(10, 0, 0, 0, 7, b"reboot\n".ljust(70, b"\0"))
 
 
@@ -107,6 +115,38 @@ def test_what_is_denied_is_counted_by_name_and_told_once(rig: Running) -> None:
         assert udp.hears(shell)
 
 
+@pytest.mark.parametrize("way", SMUGGLERS)
+def test_nothing_is_smuggled_across_frames(tmp_path: Path, way: str) -> None:
+    frames = smuggled(way)
+    assert SHELL_ID in CParser(lacks=LACKING).feed(b"".join(frames))
+    allow = ("UNKNOWN",) if way == "unknown" else ()
+    with running(tmp_path, allow=allow) as rig, rig.stations() as (udp, _):
+        for raw in frames:
+            udp.send(raw)
+        assert rig.autopilot.hears(udp.say(heartbeat()))
+        assert frames[0] in rig.autopilot.heard
+        assert SHELL_ID not in CParser(lacks=LACKING).feed(rig.autopilot.heard)
+
+
+def test_what_nobody_knows_is_not_for_the_autopilot(rig: Running) -> None:
+    strange = smuggled("unknown")[0]
+    with rig.stations() as (udp, tcp):
+        udp.send(strange)
+        rig.until_told("was denied UNKNOWN")
+        assert rig.autopilot.hears_not(strange)
+        rig.autopilot.send(strange.replace(bytes((255, 190)), bytes((1, 1))))
+        assert tcp.hears(strange[-4:])  # the other way is free
+
+
+def test_a_known_message_with_a_wrong_checksum_goes_nowhere(rig: Running) -> None:
+    with rig.stations() as (udp, tcp):
+        right = udp.frame(command(ARM, 1.0))
+        wrong = right[:-1] + bytes((right[-1] ^ 1,))
+        udp.send(wrong)
+        assert tcp.hears(udp.say(heartbeat()))
+        assert rig.autopilot.hears_not(wrong[:-1])
+
+
 def test_the_same_frame_over_two_ports_is_passed_on_once(rig: Running) -> None:
     with rig.stations() as (udp, tcp):
         twice = udp.frame(command(ARM))
@@ -161,10 +201,9 @@ def test_one_that_never_reads_delays_nobody_and_costs_little(rig: Running) -> No
         rig.news.clear()
         rig.skip(LONGEST_FULL_NS // 1_000_000_000)
         rig.until_told("is gone: took nothing for 10 s")
-        rig.until_told("ttyFC:921600 is here")  # it was silent for as long, and opened anew
-        again = rig.autopilot.say(heartbeat())
-        assert udp.hears(again)
-        assert tcp.hears(again)
+        with rig.autopilot.beating():
+            assert udp.hears(b"\xfd")
+            assert tcp.hears(b"\xfd")
 
 
 def test_a_slow_one_gets_whole_frames_the_newest_last(rig: Running) -> None:
@@ -180,6 +219,28 @@ def test_a_slow_one_gets_whole_frames_the_newest_last(rig: Running) -> None:
         assert framer.counts.noise_bytes == 0
         assert got == [raw for raw in sent if raw in set(got)]
         assert len(got) < len(sent)
+
+
+def test_one_that_floods_the_autopilot_keeps_nobody_from_it(rig: Running) -> None:
+    flood = dialect.MAVLink_encapsulated_data_message(0, [0xAA] * 253)
+    with rig.stations() as (udp, tcp):
+        flooder, pilot = rig.router.clients()
+        for _ in range(500):  # and the autopilot takes nothing meanwhile
+            udp.say(flood)
+            time.sleep(0.0005)
+        (vehicle, *_) = rig.router.ports().values()
+        assert vehicle.dropped > 0
+        received = pilot.counts.received
+        asked = tcp.say(command(ARM, 1.0))
+        end_s = time.monotonic() + PATIENCE_S
+        while pilot.counts.received == received and time.monotonic() < end_s:
+            time.sleep(0.005)
+        rig.autopilot.heard = b""
+        assert rig.autopilot.hears(asked)
+        ahead = rig.autopilot.heard.partition(asked)[0]
+        # What the system has, the rest of one frame, and one turn of the other.
+        assert len(ahead) < SYSTEM_HOLDS_BYTES + 2 * 280
+        assert flooder.counts.dropped == 0  # on the way to it, that is
 
 
 def test_unplugged_and_plugged_in_again_the_stations_stay(rig: Running) -> None:
@@ -225,9 +286,39 @@ def test_there_is_room_for_so_many(rig: Running, kind: int, most: int) -> None:
     with Station(kind, port, system=99) as late:
         assert rig.autopilot.hears_not(late.say(heartbeat()))
     assert len(rig.router.clients()) == most
-    assert sum(server.refused for server in rig.router.servers) == 1
+    assert sum(server.refusals.count for server in rig.router.servers) == 1
+    rig.until_told(f"was refused: {most} clients are here already")
     for station in crowd:
         station.socket.close()
+
+
+def test_who_said_one_thing_and_no_more_makes_room(rig: Running) -> None:
+    crowd = [
+        Station(socket.SOCK_DGRAM, rig.udp_port, system=number + 100)
+        for number in range(MOST_UDP_CLIENTS)
+    ]
+    for station in crowd:
+        rig.introduce(station)
+    with Station(socket.SOCK_DGRAM, rig.udp_port, system=99) as late:
+        assert rig.autopilot.hears_not(late.say(heartbeat()))
+        rig.introduce(crowd[0])
+        rig.skip(QUIET_NS // 1_000_000_000)
+        rig.introduce(late)
+        rig.until_told(f"{_name(crowd[1])} is gone: silent for 3 s, and another needs the room")
+        here = {client.name for client in rig.router.clients()}
+        assert len(here) == MOST_UDP_CLIENTS
+        assert {_name(crowd[0]), _name(late)} <= here
+    for station in crowd:
+        station.socket.close()
+
+
+def test_refusals_are_told_once_in_a_while() -> None:
+    told: list[str] = []
+    refusals = Refusals(lambda name, _why: told.append(name))
+    for second in range(25):
+        refusals.add(f"number {second}", "full", second * 1_000_000_000)
+    assert told == ["number 0", "number 10", "number 20"]
+    assert refusals.count == 25
 
 
 def test_a_peer_is_spoken_to_first_and_no_other_is_heard_in_its_place(tmp_path: Path) -> None:
@@ -290,6 +381,10 @@ def test_mavsdk_finds_the_autopilot_through_it(rig: Running, scheme: str) -> Non
         assert system is not None
         assert (system.get_system_id(), list(system.component_ids())) == (1, [1])
     station.destroy()
+
+
+def _name(station: Station) -> str:
+    return "udp {}:{}".format(*station.socket.getsockname())
 
 
 def _signed(signer: Signer, by: Autopilot | Station) -> bytes:

@@ -1,9 +1,13 @@
 """Signatures: ours, pymavlink's, wrong ones, old ones, none; the key's file and its secrecy."""
 
+import errno
 import logging
 import os
+import subprocess
+import sys
+import threading
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
@@ -14,9 +18,11 @@ from hypothesis import strategies as st
 from firmware_bridge import signing
 from firmware_bridge.frame import Frame, Framer
 from firmware_bridge.messages import Message, dialect, encode
-from firmware_bridge.signing import Key, Signer, make_key, read_key
-from ghost.core.errors import ConfigError
-from tests.firmware_bridge.link_rig import Station, free_port, heartbeat, stations, together
+from firmware_bridge.modes import ARMED_FLAG
+from firmware_bridge.signing import Key, Signer, TimeFile, link_signer, make_key, read_key
+from firmware_bridge.vehicle import Vehicle
+from ghost.core.errors import ConfigError, StalledError
+from tests.firmware_bridge.link_rig import MS, Station, free_port, heartbeat, stations, together
 
 SECRET = bytes(range(32))
 KEY = Key(SECRET)
@@ -59,8 +65,9 @@ def test_one_changed_bit_of_a_signature_is_refused(bit: int) -> None:
     assert not Signer(KEY).accepts(frame_of(bytes(raw)))
 
 
-def test_without_a_signature_only_what_px4_lets_pass_is_accepted() -> None:
-    for message, is_accepted in ((heartbeat(), True), (ping(), False)):
+def test_without_a_signature_only_a_radio_is_heard() -> None:
+    radio = dialect.MAVLink_radio_status_message(1, 1, 1, 1, 1, 1, 1)
+    for message, is_accepted in ((radio, True), (ping(), False), (heartbeat(), False)):
         unsigned = encode(message, system=1, component=1, sequence=0)
         assert Signer(KEY).accepts(frame_of(unsigned)) is is_accepted
         old = message.pack(dialect.MAVLink(None, 1, 1), force_mavlink1=True)
@@ -107,11 +114,35 @@ def test_a_peer_whose_clock_is_ahead_is_followed_but_not_to_the_end_of_time(
     signed(ours, ping())
 
 
+def test_what_was_said_on_one_link_is_not_said_again_on_another(tmp_path: Path) -> None:
+    make_key(key := tmp_path / "key")
+    first, second = link_signer(key, 0), link_signer(key, 1)
+    raw = signed(Signer(read_key(key), link_id=9), ping())
+    assert first.accepts(frame_of(raw))
+    assert not second.accepts(frame_of(raw))
+    make_key(other := tmp_path / "other")  # another key's streams are others
+    assert link_signer(other, 0).accepts(
+        frame_of(signed(Signer(read_key(other), link_id=9), ping()))
+    )
+
+
 # The time over a restart
 
 
 def at(monkeypatch: pytest.MonkeyPatch, ticks: int) -> None:
     monkeypatch.setattr(signing, "_ticks_now", lambda: ticks)
+
+
+def kept(path: Path) -> Signer:
+    return Signer(KEY, time_file=TimeFile(path))
+
+
+def until(is_done: Callable[[], bool]) -> None:
+    """The thread that writes takes a moment."""
+    end_s = time.monotonic() + 5.0
+    while not is_done():
+        assert time.monotonic() < end_s
+        time.sleep(0.001)
 
 
 def test_timestamps_go_on_over_restarts_with_the_clock_set_back(
@@ -120,17 +151,22 @@ def test_timestamps_go_on_over_restarts_with_the_clock_set_back(
     state, used = tmp_path / "signing.time", [0]
     for now in (400 * DAY, 400 * DAY + 3, 30 * DAY, 0, 5, 401 * DAY, 7):
         at(monkeypatch, now)
-        signer = Signer(KEY, state=state)
-        for _ in range(5):
-            raw = signed(signer, ping())
-            used.append(ticks_of(raw))
+        signer = kept(state)
+        used += [ticks_of(signed(signer, ping())) for _ in range(5)]
+        signer.close()
+        assert int(state.read_text()) == used[-1]
     assert used == sorted(set(used))
-    assert not list(tmp_path.glob("*.new"))
-    # And one that runs long saves again before it comes to what it saved.
+
+
+def test_one_that_runs_long_is_always_written_ahead(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    state = tmp_path / "signing.time"
+    signer = kept(state)
     for _ in range(30):
-        at(monkeypatch, used[-1] + signing.SAVE_AHEAD_TICKS // 2)
-        used.append(ticks_of(signed(signer, ping())))
-        assert int(state.read_text()) >= used[-1]  # and the next run begins after it
+        at(monkeypatch, signer.timestamp_ticks + signing.TICKS_PER_S)
+        used = ticks_of(signed(signer, ping()))
+        until(lambda: int(state.read_text()) > used + signing.TICKS_PER_S)  # noqa: B023
 
 
 def test_what_was_heard_is_kept_too(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -138,33 +174,131 @@ def test_what_was_heard_is_kept_too(tmp_path: Path, monkeypatch: pytest.MonkeyPa
     at(monkeypatch, 10 * DAY)
     ahead = Signer(KEY, link_id=1)
     at(monkeypatch, 5 * DAY)
-    signer = Signer(KEY, state=state)
+    signer = kept(state)
     assert signer.accepts(frame_of(signed(ahead, ping())))
     last = ticks_of(signed(signer, ping()))
     assert last > 10 * DAY
-    assert ticks_of(signed(Signer(KEY, state=state), ping())) > last
+    signer.close()
+    assert ticks_of(signed(kept(state), ping())) > last
 
 
-def test_a_state_that_cannot_be_read_or_written_is_a_config_error(tmp_path: Path) -> None:
-    state = tmp_path / "signing.time"
-    state.write_text("")
-    with pytest.raises(ConfigError, match="should hold the newest signing time"):
-        Signer(KEY, state=state)
+def test_many_starts_do_not_run_ahead_of_the_clock(tmp_path: Path) -> None:
+    make_key(key := tmp_path / "key")
+    for _ in range(20):
+        signer = link_signer(key, 0)
+        signed(signer, ping())
+        assert signer.link_id == 0
+        signer.close()
+    assert signer.timestamp_ticks - signing._ticks_now() < signing.TICKS_PER_S
+
+
+def test_a_signer_that_nobody_has_any_more_is_closed(tmp_path: Path) -> None:
+    signer = kept(state := tmp_path / "signing.time")
+    last = ticks_of(signed(signer, ping()))
+    del signer
+    assert int(state.read_text()) == last
+
+
+def test_a_second_program_with_the_same_key_does_not_silence_the_first(tmp_path: Path) -> None:
+    make_key(key := tmp_path / "key")
+    controller = Signer(read_key(key))
+    flight = link_signer(key, 0)
+    with another_program(key) as (process, link_id):
+        assert (flight.link_id, link_id) == (0, 1)
+        doctor = link_signer(key, 0)
+        assert doctor.link_id == 2
+        for signer in (flight, doctor) * 5:
+            assert controller.accepts(frame_of(signed(signer, ping())))
+        process.kill()
+    after = link_signer(key, 1)  # nobody has to tidy up after a crash
+    assert after.link_id == 1
+    assert after.timestamp_ticks > signing._ticks_now()
+    assert controller.accepts(frame_of(signed(after, ping())))
+
+
+@contextmanager
+def another_program(key: Path) -> Iterator[tuple["subprocess.Popen[str]", int]]:
+    """It signs with that key until it is killed."""
+    program = (
+        "import pathlib, sys, time\n"
+        "from firmware_bridge.signing import link_signer\n"
+        "signer = link_signer(pathlib.Path(sys.argv[1]), 0)\n"
+        "print(signer.link_id, flush=True)\n"
+        "time.sleep(60)\n"
+    )
+    with subprocess.Popen(
+        [sys.executable, "-c", program, str(key)], stdout=subprocess.PIPE, text=True
+    ) as process:
+        assert process.stdout is not None
+        try:
+            yield process, int(process.stdout.readline())
+        finally:
+            process.kill()
+
+
+def test_more_links_than_px4_tells_apart_are_refused(tmp_path: Path) -> None:
+    make_key(key := tmp_path / "key")
+    signers = [link_signer(key, 0) for _ in range(16)]
+    assert [signer.link_id for signer in signers] == list(range(16))
+    with pytest.raises(ConfigError, match="none of the link ids 3 to 15 is free"):
+        link_signer(key, 3)
+    signers[7].close()
+    assert link_signer(key, 3).link_id == 7
+
+
+@pytest.mark.parametrize("content", [b"", bytes(16), b"nonsense", b"9" * 16, b"-5\n"])
+def test_a_state_that_a_power_cut_spoilt_is_a_warning(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture, content: bytes
+) -> None:
+    (state := tmp_path / "signing.time").write_bytes(content)
+    signer = kept(state)
+    assert "signing.time should hold the newest signing time, and doesn't" in caplog.text
+    ahead = signer.timestamp_ticks - signing._ticks_now()
+    assert 0 < ahead <= signing.RESERVE_TICKS
+    assert Signer(KEY).accepts(frame_of(signed(signer, ping())))
+    signer.close()
+    assert int(state.read_text()) == signer.timestamp_ticks
+
+
+def test_a_state_that_cannot_be_written_is_a_config_error(tmp_path: Path) -> None:
     with pytest.raises(ConfigError, match=r"cannot write .*: No such file or directory"):
-        Signer(KEY, state=tmp_path / "missing" / "signing.time")
+        TimeFile(tmp_path / "missing" / "signing.time")
 
 
-def test_a_state_that_cannot_be_written_later_is_a_warning(
+def test_a_disk_that_fails_later_is_a_warning(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
-    folder = tmp_path / "folder"
-    folder.mkdir()
-    signer = Signer(KEY, state=folder / "signing.time")
-    (folder / "signing.time").unlink()
-    folder.rmdir()
+    signer = kept(tmp_path / "signing.time")
+
+    def fail(_number: int) -> None:
+        raise OSError(errno.EIO, "Input/output error")
+
+    monkeypatch.setattr(os, "fdatasync", fail)
+    for _ in range(3):
+        at(monkeypatch, signer.timestamp_ticks + DAY)
+        assert Signer(KEY).accepts(frame_of(signed(signer, ping())))
+        until(lambda: "signing.time: Input/output error" in caplog.text)
+    signer.close()
+    assert caplog.text.count("Input/output error") == 1
+
+
+def test_a_slow_disk_holds_up_no_frame(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    signer = kept(tmp_path / "signing.time")
+    is_writing, is_free = threading.Event(), threading.Event()
+
+    def wait(_number: int) -> None:
+        is_writing.set()
+        assert is_free.wait(5.0)
+
+    monkeypatch.setattr(os, "fdatasync", wait)
     at(monkeypatch, signer.timestamp_ticks + DAY)
-    assert Signer(KEY).accepts(frame_of(signed(signer, ping())))
-    assert "signing.time: No such file or directory" in caplog.text
+    signed(signer, ping())
+    assert is_writing.wait(5.0)
+    for days in range(2, 5):
+        at(monkeypatch, signer.timestamp_ticks + days * DAY)
+        signed(signer, ping())
+    is_free.set()
+    signer.close()
 
 
 # Keys
@@ -312,3 +446,25 @@ def test_a_replayed_frame_is_refused_and_counted() -> None:
         link = ground.hub.links[0]
         ground.until(lambda: link.counts.refused == 2)
         assert ground.heard == [raw]
+
+
+def test_an_unsigned_heartbeat_changes_nothing_and_is_counted() -> None:
+    with signed_pair(Signer(KEY), Signer(KEY)) as (ground, vehicle):
+        found = Vehicle(ground.hub)
+        vehicle.hub.send(heartbeat(base_mode=ARMED_FLAG, custom_mode=6 << 16))
+        found.find()
+        other = ground.add(f"udpin://127.0.0.1:{(port := free_port())}", Signer(KEY))
+        vehicle.add(f"udpout://127.0.0.1:{port}")  # a stranger
+        vehicle.hub.send(heartbeat(custom_mode=3 << 16), vehicle.hub.links[1])
+        ground.until(lambda: other.counts.refused == 1)
+        assert (found.mode, found.is_armed) == ("OFFBOARD", True)
+        assert found.link is ground.hub.links[0]
+
+
+def test_one_that_does_not_sign_is_not_found_and_the_refused_frames_are_told() -> None:
+    with signed_pair(Signer(KEY), None) as (ground, vehicle):
+        for _ in range(3):
+            vehicle.hub.send(heartbeat())
+        found = Vehicle(ground.hub)
+        with pytest.raises(StalledError, match=r"had 3 frames refused: not signed with this key"):
+            found.find(100 * MS)

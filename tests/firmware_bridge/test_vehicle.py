@@ -5,7 +5,6 @@ from collections.abc import Iterator
 
 import pytest
 
-from firmware_bridge import vehicle as vehicle_module
 from firmware_bridge.hub import Received
 from firmware_bridge.messages import Message, dialect
 from firmware_bridge.modes import MODES, mode_named, name_of
@@ -65,6 +64,34 @@ def pair() -> Iterator[Pair]:
 
 def ack(result: int, command: int = ARM, **fields: int) -> Message:
     return dialect.MAVLink_command_ack_message(command, result, **fields)
+
+
+def test_what_is_sent_takes_the_link_that_is_up() -> None:
+    with stations((255, 190), (1, 1)) as (ground, other):
+        ports = [free_port(), free_port()]
+        first, second = (ground.add(f"udpin://127.0.0.1:{port}") for port in ports)
+        ways = [other.add(f"udpout://127.0.0.1:{port}") for port in ports]
+        vehicle = Vehicle(ground.hub)
+        for way in ways:
+            other.hub.send(heartbeat(), way)
+            vehicle.find(5 * S)
+            ground.spin(20 * MS)
+        assert vehicle.link is second
+        second.close()
+        assert vehicle.link is first
+        first.close()
+        assert vehicle.link is second  # neither is better than the other
+
+
+def test_other_flight_controllers_are_rivals_and_ground_stations_are_none(pair: Pair) -> None:
+    pair.found()
+    station = heartbeat(dialect.MAV_TYPE_GCS, autopilot=dialect.MAV_AUTOPILOT_INVALID)
+    for system, message in ((7, heartbeat()), (9, heartbeat()), (255, station)):
+        pair.autopilot.station.hub.system = system
+        pair.autopilot.say(message)
+    pair.ground.spin(50 * MS)
+    assert pair.vehicle.rivals == (7, 9)
+    assert pair.vehicle.system == 1
 
 
 # Finding
@@ -231,13 +258,10 @@ def test_an_end_that_comes_along_with_in_progress_is_not_missed(pair: Pair, resu
             pair.vehicle.arm(armed=True)
 
 
-def test_progress_without_an_end_stalls_and_is_not_asked_again(
-    pair: Pair, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(vehicle_module, "LONGEST_PROGRESS_NS", 100 * MS)
+def test_progress_without_an_end_stalls_and_is_not_asked_again(pair: Pair) -> None:
     pair.found().autopilot.answers = [[ack(IN_PROGRESS)]]
     with pytest.raises(StalledError, match=r"the end of MAV_CMD.*in progress: nothing in 0\.1"):
-        pair.vehicle.arm(armed=True)
+        pair.vehicle.command(ARM, 1.0, progress_ns=100 * MS)
     assert len(pair.autopilot.commands) == 1
 
 

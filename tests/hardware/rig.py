@@ -11,8 +11,8 @@ from firmware_bridge.hub import Received
 from firmware_bridge.messages import Message, dialect, id_of
 from ghost.deploy import load_robot
 from ghost.hardware.px4 import Px4Backend
-from tests.firmware_bridge.link_rig import free_port
-from tests.firmware_bridge.peer import Clock, Peer
+from tests.firmware_bridge.link_rig import free_port, heartbeat
+from tests.firmware_bridge.peer import BEAT_NS, Clock, Peer
 
 MS = 1_000_000
 STREAMS: tuple[str, ...] = (
@@ -34,6 +34,7 @@ class Autopilot:
 
     streams: tuple[str, ...] = STREAMS
     refuses: tuple[int, ...] = ()
+    in_progress: tuple[int, ...] = ()
     is_mute: bool = False
     boot_ns: int = field(default_factory=time.monotonic_ns)
     landed_state: int = dialect.MAV_LANDED_STATE_ON_GROUND
@@ -86,11 +87,17 @@ class Autopilot:
                 self._peer.send(_version())
             elif command.param1 == id_of("HOME_POSITION"):
                 self._peer.send(_home())
+            elif command.param1 == id_of("HEARTBEAT"):
+                self._peer.send(heartbeat(**self._peer.beat))
             return
         if command.command == dialect.MAV_CMD_SET_MESSAGE_INTERVAL:
             self.intervals.append(str(int(command.param1)))
         else:
             self.commands.append((command.command, command.param1, command.param2, command.param3))
+        if command.command in self.in_progress:
+            result = dialect.MAV_RESULT_IN_PROGRESS
+            self._peer.send(dialect.MAVLink_command_ack_message(command.command, result))
+            return
         refused = command.command in self.refuses
         result = dialect.MAV_RESULT_DENIED if refused else dialect.MAV_RESULT_ACCEPTED
         if not refused:
@@ -107,11 +114,11 @@ class Autopilot:
 
 @contextmanager
 def flying(
-    autopilot: Autopilot, *, allow_arming: bool = True, **options: Any
+    autopilot: Autopilot, *, allow_arming: bool = True, beat_ns: int = BEAT_NS, **options: Any
 ) -> Iterator[tuple[Px4Backend, Peer]]:
     """A backend that is started, and its flight controller."""
     port = free_port()
-    with beating(autopilot, port) as peer:
+    with beating(autopilot, port, beat_ns) as peer:
         backend = backend_on(port, allow_arming=allow_arming, **options)
         backend.start()
         try:
@@ -121,8 +128,8 @@ def flying(
 
 
 @contextmanager
-def beating(autopilot: Autopilot, port: int) -> Iterator[Peer]:
-    peer = Peer(port)
+def beating(autopilot: Autopilot, port: int, beat_ns: int = BEAT_NS) -> Iterator[Peer]:
+    peer = Peer(port, beat_ns=beat_ns)
     autopilot(peer)
     peer.start()
     try:

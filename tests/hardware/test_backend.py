@@ -9,9 +9,10 @@ from typing import Any
 import numpy as np
 import pytest
 
+from firmware_bridge import link as link_module
 from firmware_bridge import modes
 from firmware_bridge.messages import dialect, encode
-from ghost.core.errors import GhostError, StalledError
+from ghost.core.errors import GhostError, RefusedError, StalledError
 from ghost.hal import (
     Action,
     CommandAck,
@@ -119,6 +120,69 @@ def test_arming_needs_leave_and_asks_nobody_without() -> None:
         assert ack.detail == "arming is not allowed in this run; give --allow-arming"
         spin(backend, 100)
     assert autopilot.commands == []
+
+
+@pytest.mark.parametrize("action", [Action.TAKEOFF, Action.OFFBOARD])
+def test_what_somebody_else_armed_is_not_flown_without_leave(action: Action) -> None:
+    autopilot = Autopilot()
+    with flying(autopilot, allow_arming=False) as (backend, peer):
+        peer.beat["base_mode"] = modes.ARMED_FLAG
+        spin_until(backend, lambda: status(backend).armed)
+        assert not backend.flight_controller.request(action, altitude_m=3.0).accepted
+        assert backend.flight_controller.request(Action.LAND).accepted
+    assert len(autopilot.commands) == 1
+
+
+def test_whoever_took_the_vehicle_since_the_last_heartbeat_keeps_it() -> None:
+    autopilot = Autopilot()
+    with flying(autopilot, beat_ns=600_000_000) as (backend, peer):
+        controller = backend.flight_controller
+        assert controller.request(Action.ARM).accepted
+        spin_until(backend, lambda: status(backend).armed)
+        assert controller.request(Action.OFFBOARD).accepted
+        spin_until(backend, lambda: status(backend).mode is FlightMode.OFFBOARD)
+        peer.beat["custom_mode"] = modes.mode_named("POSITION").custom_mode
+        asked = len(autopilot.commands)
+        ack = controller.request(Action.LAND)
+        assert ack.detail == "the mode has just changed from OFFBOARD to POSITION"
+        assert len(autopilot.commands) == asked
+        assert status(backend).mode is FlightMode.MANUAL
+        assert controller.request(Action.KILL).accepted
+
+
+def test_a_mode_that_changes_is_known_long_before_the_next_heartbeat() -> None:
+    with flying(Autopilot(), beat_ns=600_000_000) as (backend, peer):
+        assert backend.flight_controller.request(Action.ARM).accepted
+        spin_until(backend, lambda: status(backend).armed)
+        peer.beat["custom_mode"] = modes.mode_named("POSITION").custom_mode
+        spin_until(backend, lambda: status(backend).mode is FlightMode.MANUAL, within_ms=300)
+
+
+def test_a_command_that_is_in_progress_does_not_hold_up_the_flight() -> None:
+    autopilot = Autopilot(in_progress=(dialect.MAV_CMD_DO_SET_MODE,))
+    with flying(autopilot) as (backend, _):
+        began_ns = backend.clock.now_ns()
+        ack = backend.flight_controller.request(Action.HOLD)
+        assert backend.clock.now_ns() - began_ns < 500_000_000
+        assert "which is in progress" in ack.detail
+
+
+def test_two_flight_controllers_are_one_too_many_unless_one_is_named() -> None:
+    port = free_port()
+    with beating(Autopilot(), port) as peer:
+        rival = encode(heartbeat(), system=77, component=1, sequence=0)
+
+        def speak_up(now_ns: int) -> None:
+            peer.hub.links[0].send(rival, now_ns)
+
+        peer.hub.every(100_000_000, speak_up)
+        backend = backend_on(port)
+        with pytest.raises(RefusedError, match=r"are heard, systems 1, 77; .*: --system"):
+            backend.start()
+        named = backend_on(port, system=1)
+        named.start()
+        assert named.vehicle.system == 1
+        named.stop()
 
 
 def test_manual_modes_are_the_pilot_s() -> None:
@@ -382,11 +446,13 @@ def test_a_loop_that_was_away_does_not_blame_the_sensors() -> None:
         assert {sample.health for sample in heard} == {Health.OK}
 
 
-def test_a_restart_of_the_flight_controller_is_survived() -> None:
+def test_a_restart_of_the_flight_controller_is_survived(monkeypatch: pytest.MonkeyPatch) -> None:
     """Its clock begins anew, its sequence numbers too; ours go on."""
+    monkeypatch.setattr(link_module, "PEER_NS", 0)  # it comes back from another port
     autopilot = Autopilot(boot_ns=time.monotonic_ns() - 1_000_000_000_000)
     port = free_port()
-    backend = backend_on(port)
+    texts: list[str] = []
+    backend = backend_on(port, on_text=lambda _, text: texts.append(text))
     states: list[Any] = []
     with beating(autopilot, port):
         backend.start()
@@ -398,6 +464,7 @@ def test_a_restart_of_the_flight_controller_is_survived() -> None:
         spin(backend, 1000)
         assert backend.flight_controller.sync.is_synced
     backend.stop()
+    assert texts == ["the flight controller's clock has jumped: it was restarted"]
     assert states[-1].verdict is EstimateHealth.GOOD
     assert len(states) > 70
     # The old clock doesn't make the new one's samples old.

@@ -4,6 +4,7 @@ import re
 import signal
 import time
 from collections.abc import Callable, Iterator
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
@@ -11,11 +12,13 @@ import pytest
 
 from firmware_bridge.vehicle import Vehicle
 from ghost.cli import main
+from ghost.core.errors import RefusedError
 from ghost.events import EVENTS, EventKind
 from ghost.hal import EstimateHealth, FlightMode
 from ghost.hal.channels import CMD_ACTION, CMD_TRAJECTORY, STATUS, VEHICLE
 from ghost.telemetry import LogReader, read_manifest
 from tests.hardware.runs import (
+    END_S,
     Run,
     StartController,
     ghost_controllers,
@@ -97,8 +100,54 @@ def test_a_mission_is_flown_to_its_end_and_nothing_without_leave(
     assert [text for text in changes if "armed" in text] == ["armed", "disarmed"]
     assert "mode OFFBOARD -> LAND" in changes
     assert any(text.startswith("landed state ON_GROUND -> ") for text in changes)
+    again = run(link, "--hil", "--allow-arming", desk="again", seconds=1.0)
+    assert again.end() == 0, again.said
     (statistics,) = _texts(flown, EventKind.LINK_STATISTICS)
     assert re.match(rf"{link}: \d+ frames in \d+ bytes heard, \d+ lost, 0 damaged, 0 r", statistics)
+
+
+def test_what_somebody_else_armed_is_left_to_them(
+    controller: StartController, run: StartRun
+) -> None:
+    vehicle = controller()
+    with ground_station(vehicle) as station:
+        for _ in range(20):  # it takes a while until it may be armed
+            with suppress(RefusedError):
+                station.arm(armed=True)
+                break
+            station.hub.spin(time.monotonic_ns() + 500_000_000)
+        refused = run(vehicle.link, "--hil", "--allow-arming")
+        while refused.process.poll() is None:
+            station.hub.spin(time.monotonic_ns() + 20_000_000)
+    assert refused.end() == 1
+    assert "ghost: the vehicle is armed, on the ground, by somebody else; it is" in refused.said
+
+
+def test_two_ctrl_c_leave_at_once_and_still_let_it_land(
+    controller: StartController, run: StartRun
+) -> None:
+    vehicle = controller()
+    flown = run(vehicle.link, "--hil", "--allow-arming")
+    flown.until("step 1 (hold) started")
+    flown.stop(signal.SIGINT)
+    flown.stop(signal.SIGTERM)
+    assert flown.end() == 130
+    assert "LAND asked for at the end, granted\n" in flown.said, flown.said
+    assert "STILL ARMED AND IN THE AIR" in flown.said
+    with ground_station(vehicle) as station:
+        wait_until_disarmed(station)
+
+
+def test_a_terminal_that_goes_away_lets_it_land(controller: StartController, run: StartRun) -> None:
+    flown = run(controller().link, "--hil", "--allow-arming")
+    flown.until("step 1 (hold) started")
+    assert flown.process.stdout is not None
+    flown.process.stdout.close()
+    flown.stop(signal.SIGHUP)
+    flown.process.wait(END_S)
+    assert is_whole(flown.folder)
+    told = messages(flown.folder, STATUS)
+    assert (told[-1].armed, told[-1].on_ground) == (False, True)
 
 
 def test_ctrl_c_holds_and_lands_and_sigterm_may_return(
@@ -140,11 +189,11 @@ def test_after_a_crash_the_failsafe_takes_over_and_the_log_is_recovered(
         assert 0.3 < took_s < OFFBOARD_LOSS_S + 1.0
         assert station.is_armed
     assert read_manifest(crashed.folder).log.status == "recording"
-    again = run(vehicle.link, "--hil")  # in the air it is nobody's to start with
+    again = run(vehicle.link, "--hil", "--allow-arming")  # it is nobody's to start with
     again.until("runs/x500-hil was cut off; lost: ")
-    again.until("[FAIL] arming allowed")
-    again.stop()
-    assert again.end() == 130
+    assert again.end() == 1
+    assert "[FAIL] disarmed: no: somebody flies it\n" in again.said
+    assert "ghost: the vehicle is armed, in the air, by somebody else; it is left to" in again.said
     assert read_manifest(crashed.desk / "runs" / "x500-hil").log.status == "recovered"
     assert len(messages(crashed.desk / "runs" / "x500-hil", STATUS)) > 20
 
@@ -204,8 +253,8 @@ def test_parameters_that_a_robot_demands_hold_or_it_does_not_fly(
     assert unknown.end() == 1
     assert "[PASS] MIS_TAKEOFF_ALT: 6.1, was 2.5\n" in unknown.said, unknown.said
     assert "[FAIL] NO_SUCH: the flight controller has no parameter NO_SUCH" in unknown.said
-    refusal = "ghost: the flight controller is not as mine demands: NO_SUCH\n"
-    assert unknown.said.endswith(refusal)
+    refusal = "ghost: the flight controller is not as mine demands: NO_SUCH; nothing was flown"
+    assert refusal in unknown.said
     assert read_manifest(unknown.folder).log.status == "complete"
 
     (robot / "robot.yaml").write_text(

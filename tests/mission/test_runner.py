@@ -1,5 +1,6 @@
 """The runner on a perfect vehicle: what it does, in which order, and when it lets go."""
 
+import re
 from collections.abc import Callable
 from itertools import pairwise
 
@@ -319,6 +320,39 @@ def test_abort_asks_again_when_landing_is_refused() -> None:
     del rig.vehicle.refuses[Action.LAND]
     rig.fly(1.0)
     assert outcome(rig) == (Result.ABORTED, "aborted: now")
+
+
+def test_what_is_armed_already_is_somebody_else_s() -> None:
+    rig = Rig(HOVER % "")
+    rig.vehicle.armed = True
+    rig.step()
+    assert outcome(rig) == (Result.FAILED, "the vehicle was armed by somebody else")
+    assert rig.vehicle.requested == []
+
+
+def test_offboard_that_was_left_behind_on_the_ground_is_left_before_arming() -> None:
+    rig = Rig(HOVER % "")
+    rig.vehicle.mode = FlightMode.OFFBOARD
+    rig.vehicle.blocked = "no offboard signal"
+    rig.step()
+    rig.step()
+    assert rig.vehicle.requested == [Action.HOLD]
+    rig.vehicle.blocked = ""
+    rig.fly()
+    assert outcome(rig) == (Result.COMPLETED, "")
+
+
+def test_a_hold_below_the_take_off_s_height_is_somebody_else_s() -> None:
+    rig = Rig(HOVER % "")
+    rig.fly(until=lambda: rig.vehicle.position_m[2] > 2.0)
+    rig.vehicle.mode = FlightMode.HOLD
+    rig.fly(0.9)
+    assert not rig.runner.outcome.over
+    rig.fly(0.3)
+    result, reason = outcome(rig)
+    assert result is Result.INTERRUPTED
+    assert re.fullmatch(r"HOLD was chosen [23]\.\d m below the take-off's height", reason)
+    assert rig.vehicle.requested[-1:] == [Action.TAKEOFF]
 
 
 def test_abort_on_the_ground_asks_for_nothing_but_disarming() -> None:

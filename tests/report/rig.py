@@ -13,17 +13,29 @@ from ghost.core.clock import SimClock
 from ghost.core.rotations import from_euler_zyx
 from ghost.events import EVENTS, Bus, Event, EventKind, Severity
 from ghost.hal import (
+    AckStatus,
     BatterySample,
+    CommandAck,
     ControlState,
     EstimateHealth,
     Failsafe,
     FlightMode,
     GroundTruth,
+    RejectReason,
     Scene,
+    TrajectoryCommand,
     VehicleState,
     VehicleStatus,
 )
-from ghost.hal.channels import BATTERY, CONTROL, GROUNDTRUTH_STATE, SCENE, STATUS, VEHICLE
+from ghost.hal.channels import (
+    BATTERY,
+    CMD_ACK,
+    CONTROL,
+    GROUNDTRUTH_STATE,
+    SCENE,
+    STATUS,
+    VEHICLE,
+)
 from ghost.telemetry import RunRecorder, describe_run
 
 STEP_NS = 20_000_000
@@ -120,6 +132,10 @@ def _messages(
         0.5,
         np.array([0.5, 0.6, 0.7, 0.8]),
     )
+    told = TrajectoryCommand(
+        stamp_ns, step, control.position_enu_m, velocity_mps, NO_SPEED, np.radians(yaw_deg)
+    )
+    ack = CommandAck(stamp_ns, stamp_ns, step, AckStatus.ACCEPTED, RejectReason.NONE, "", told)
     flies = 10 <= step < steps - 10
     status = VehicleStatus(
         stamp_ns,
@@ -144,6 +160,7 @@ def _messages(
     )
     return [
         (VEHICLE, state),
+        (CMD_ACK, ack),
         (CONTROL, control),
         (STATUS, status),
         (GROUNDTRUTH_STATE, truth),

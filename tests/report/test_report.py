@@ -177,7 +177,7 @@ def test_without_ground_truth_the_estimate_is_what_counts(report: Callable[..., 
     page = report(without=(GROUNDTRUTH_STATE,))
     assert "Left out: the log holds no ground truth." in page
     assert page.count("Left out") == 1
-    assert page.count("by the estimate") == 4
+    assert page.count("by the estimate") == 5
     assert plots(page, "height")[0].names == ["estimate", "set-point"]
     assert plots(page, "track")[0].names == ["estimate", "setpoint"]
 
