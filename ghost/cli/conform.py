@@ -2,8 +2,6 @@
 
 import argparse
 from collections import Counter, defaultdict
-from collections.abc import Mapping
-from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
@@ -104,7 +102,7 @@ def _conform(options: argparse.Namespace) -> int:
         flags = ", ".join(f"--{name.replace('_', '-')}" for name in given)
         raise ConfigError(f"{flags} without hardware; expected --mode real, or leave it out")
     robot = load_robot(options.robot, options.robots)
-    factory = _Factory(robot, options.simulator, tuple(options.link), given)
+    factory = Factory(robot, options.simulator, tuple(options.link), given)
     checks = select(options.only)
     within(limit_ns, lambda: factory.capabilities)  # a HAL that can't be made is no failed check
     width = max(len(check.name) for check in checks)
@@ -123,16 +121,6 @@ def _conform(options: argparse.Namespace) -> int:
     if not options.verbose:
         _sum_up_skips(outcomes, width)
     return _conclude(outcomes)
-
-
-@dataclass(frozen=True)
-class _Factory(Factory):
-    """One whose backends all get these arguments, too."""
-
-    given: Mapping[str, Any] = field(default_factory=dict)
-
-    def __call__(self, **arguments: Any) -> Any:
-        return super().__call__(**self.given, **arguments)
 
 
 def _sum_up_skips(outcomes: list[Outcome], width: int) -> None:

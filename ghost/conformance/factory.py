@@ -1,5 +1,6 @@
 """Makes the backend under test, as often as a check likes."""
 
+from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from math import gcd
@@ -19,12 +20,13 @@ LONGEST_STEP_NS = 1_000_000
 @dataclass(frozen=True)
 class Factory:
     """Call it for a fresh backend: a simulated one, or with links the real one. simulator None is
-    the robot's own choice.
+    the robot's own choice. given goes to every one of them.
     """
 
     robot: RobotDescription
     simulator: str | None = None
     links: tuple[str, ...] = ()
+    given: Mapping[str, Any] = field(default_factory=dict)
     _benches: list[Bench] = field(default_factory=list, init=False, compare=False)
 
     def __call__(
@@ -32,6 +34,7 @@ class Factory:
     ) -> SimulationBackend:
         """What else is given goes to the backend, such as start or wind."""
         robot = self.robot if envelope is None else replace(self.robot, envelope=envelope)
+        arguments = {**self.given, **arguments}
         if self.links:
             return self._on_bench(build_hal(robot, mode="real", links=self.links, **arguments))
         chosen = {} if self.simulator is None else {"simulator": self.simulator}

@@ -170,9 +170,6 @@ def examine_flight_controller(link: str, signing_key: Path | None) -> Iterator[F
         yield from _parameters(vehicle)
     finally:
         hub.close()
-        for closed in hub.links:
-            if closed.signer is not None:
-                closed.signer.close()
 
 
 class _Heard:

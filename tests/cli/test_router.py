@@ -157,3 +157,24 @@ def test_a_port_that_is_taken_is_an_error(kind: int, option: str, scheme: str) -
             said, complaint = process.communicate(timeout=30)
     expected = f"ghost: can't listen on {url}: Address already in use\n"
     assert (process.returncode, said, complaint) == (1, "", expected)
+
+
+def test_a_router_tells_why_its_link_is_down_once() -> None:
+    with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as taken:
+        taken.bind(("127.0.0.1", 0))
+        link = f"udpin://127.0.0.1:{taken.getsockname()[1]}"
+        command = [sys.executable, "-m", "ghost.cli", "router", "--link", link]
+        with subprocess.Popen(
+            [*command, "--listen", f"udpin://127.0.0.1:{free_port()}"],
+            stdout=subprocess.PIPE,
+            text=True,
+        ) as process:
+            assert process.stdout is not None
+            process.stdout.readline()  # what is denied
+            time.sleep(0.5)
+            taken.close()
+            time.sleep(2.0)
+            process.send_signal(signal.SIGTERM)
+            said, _ = process.communicate(timeout=10)
+    news = [line for line in said.splitlines() if line.startswith(f"{link} is ")]
+    assert news == [f"{link} is down: Address already in use", f"{link} is here"]

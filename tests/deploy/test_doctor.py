@@ -2,12 +2,9 @@
 
 import json
 import os
-import signal
-import socket
 import struct
 import subprocess
 import sys
-import time
 from pathlib import Path
 
 import pytest
@@ -272,24 +269,3 @@ def test_a_network_has_no_baud_rate(monkeypatch: pytest.MonkeyPatch) -> None:
     (silent,) = interview.examine_flight_controller(f"serial://{path}:57600", None)
     os.close(master)
     assert "baud" in silent.advice
-
-
-def test_a_router_tells_why_its_link_is_down_once() -> None:
-    with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as taken:
-        taken.bind(("127.0.0.1", 0))
-        link = f"udpin://127.0.0.1:{taken.getsockname()[1]}"
-        command = [sys.executable, "-m", "ghost.cli", "router", "--link", link]
-        with subprocess.Popen(
-            [*command, "--listen", f"udpin://127.0.0.1:{free_port()}"],
-            stdout=subprocess.PIPE,
-            text=True,
-        ) as process:
-            assert process.stdout is not None
-            process.stdout.readline()  # what is denied
-            time.sleep(0.5)
-            taken.close()
-            time.sleep(2.0)
-            process.send_signal(signal.SIGTERM)
-            said, _ = process.communicate(timeout=10)
-    news = [line for line in said.splitlines() if line.startswith(f"{link} is ")]
-    assert news == [f"{link} is down: Address already in use", f"{link} is here"]
