@@ -84,6 +84,8 @@ def read_key(path: Path) -> Key:
                 f"signing key {path} is neither {KEY_BYTES} bytes nor {2 * KEY_BYTES} hexadecimal "
                 "digits"
             ) from None
+    if len(content) != KEY_BYTES:
+        raise ConfigError(f"signing key {path} has {len(content)} bytes; expected {KEY_BYTES}")
     return Key(content)
 
 

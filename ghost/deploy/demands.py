@@ -38,12 +38,16 @@ class Demand:
 def examine_demands(
     vehicle: Vehicle, wanted: Mapping[str, Value], *, apply: bool
 ) -> tuple[Demand, ...]:
-    """How each is met. With apply those that aren't are set first, which wants it disarmed."""
+    """How each is met. With apply those that aren't are set first, which wants it disarmed; and
+    none is where one of them can't be met at all.
+    """
     if not wanted:
         return ()
     parameters = Parameters(vehicle)
     try:
-        demands = [_examine(vehicle, parameters, *item, apply=apply) for item in wanted.items()]
+        demands = [_examine(parameters, name, value) for name, value in wanted.items()]
+        if apply and not any(one.problem for one in demands):
+            demands = [_applied(vehicle, parameters, one) for one in demands]
         changed = [
             Parameter(one.name, one.wanted, parameters.known[one.name].kind)
             for one in demands
@@ -71,20 +75,25 @@ def undone_since(
     }
 
 
-def _examine(
-    vehicle: Vehicle, parameters: Parameters, name: str, value: Value, *, apply: bool
-) -> Demand:
+def _examine(parameters: Parameters, name: str, value: Value) -> Demand:
     try:
         found = parameters.get(name)
-        demand = Demand(name, Parameter(name, value, parameters.known[name].kind).value, found)
-        if demand.is_met or not apply:
-            return demand
-        if vehicle.is_armed:
-            return replace(demand, problem=_ARMED)
-        parameters.set(name, demand.wanted)
-        return replace(demand, found=demand.wanted, was=found)
+        wanted = Parameter(name, value, parameters.known[name].kind).value
     except (ConfigError, RefusedError) as error:
         return Demand(name, value, None, str(error))
+    return Demand(name, wanted, found)
+
+
+def _applied(vehicle: Vehicle, parameters: Parameters, demand: Demand) -> Demand:
+    if demand.is_met:
+        return demand
+    if vehicle.is_armed:
+        return replace(demand, problem=_ARMED)
+    try:
+        parameters.set(demand.name, demand.wanted)
+    except RefusedError as error:
+        return replace(demand, problem=str(error))
+    return replace(demand, found=demand.wanted, was=demand.found)
 
 
 def _as_it_lasts(demand: Demand, parameters: Parameters, undone: Mapping[str, str]) -> Demand:

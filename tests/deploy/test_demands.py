@@ -70,9 +70,11 @@ def test_nothing_is_set_while_it_is_armed() -> None:
     assert kept.values == store().values
 
 
-def test_one_that_it_has_not_does_not_keep_the_others_from_it() -> None:
-    found = examined(store(), wanted={"SPEEED": 9, "SPEED": 9}, apply=True)
-    assert told(found)[1] == (True, "9, was 5")
+def test_where_one_can_t_be_met_none_is_set() -> None:
+    kept = store()
+    found = examined(kept, wanted={"SPEEED": 9, "SPEED": 9}, apply=True)
+    assert told(found)[1] == (False, "5; expected 9: set it, or give --apply-params")
+    assert kept.values == store().values
     assert not found[0].is_met
     assert str(found[0]).startswith("the flight controller has no parameter SPEEED")
 

@@ -335,9 +335,9 @@ def test_a_key_that_others_may_read_is_refused_with_what_to_do(tmp_path: Path, m
 @pytest.mark.parametrize(
     ("content", "says"),
     [
-        (b"", "a signing key has 0 bytes; expected 32"),
+        (b"", "key has 0 bytes; expected 32"),
         (SECRET[:31], "is neither 32 bytes nor 64 hexadecimal digits"),
-        (SECRET.hex()[:62].encode(), "a signing key has 31 bytes; expected 32"),
+        (SECRET.hex()[:62].encode(), "key has 31 bytes; expected 32"),
         (b"z" * 64, "is neither 32 bytes nor 64 hexadecimal digits"),
         (b"\xff" * 64, "is neither 32 bytes nor 64 hexadecimal digits"),
     ],

@@ -251,9 +251,10 @@ def test_parameters_that_a_robot_demands_hold_or_it_does_not_fly(
     link = controller().link
     unknown = run(link, *options, "--apply-params", desk="unknown")
     assert unknown.end() == 1
-    assert "[PASS] MIS_TAKEOFF_ALT: 6.1, was 2.5\n" in unknown.said, unknown.said
+    unset = "[FAIL] MIS_TAKEOFF_ALT: 2.5; expected 6.1: set it, or give --apply-params\n"
+    assert unset in unknown.said, unknown.said
     assert "[FAIL] NO_SUCH: the flight controller has no parameter NO_SUCH" in unknown.said
-    refusal = "ghost: the flight controller is not as mine demands: NO_SUCH; nothing was flown"
+    refusal = "ghost: the flight controller is not as mine demands: MIS_TAKEOFF_ALT, NO_SUCH; "
     assert refusal in unknown.said
     assert read_manifest(unknown.folder).log.status == "complete"
 
@@ -263,11 +264,17 @@ def test_parameters_that_a_robot_demands_hold_or_it_does_not_fly(
     )
     unmet = run(link, *options, desk="unmet")
     assert unmet.end() == 1
-    way_out = "[FAIL] MIS_TAKEOFF_ALT: 6.1; expected 6: set it, or give --apply-params\n"
+    way_out = "[FAIL] MIS_TAKEOFF_ALT: 2.5; expected 6: set it, or give --apply-params\n"
     assert way_out in unmet.said, unmet.said
-    assert read_manifest(unmet.folder).config["parameters"] == {
-        "MIS_TAKEOFF_ALT": pytest.approx(6.1)
-    }
+    assert read_manifest(unmet.folder).config["parameters"] == {"MIS_TAKEOFF_ALT": 2.5}
+
+    met = run(link, *options, "--apply-params", desk="met")
+    met.until("[PASS] MIS_TAKEOFF_ALT: 6, was 2.5\n")
+    met.stop()
+    assert met.end() == 130
+    config = read_manifest(met.folder).config
+    assert config["parameters"] == {"MIS_TAKEOFF_ALT": 2.5}
+    assert config["applied_parameters"] == {"MIS_TAKEOFF_ALT": 6.0}
 
 
 def test_with_a_key_only_what_is_signed_is_heard_and_the_key_is_nowhere(
