@@ -8,6 +8,7 @@ from typing import Any
 from firmware_bridge.endpoint import parse_endpoint
 from firmware_bridge.hub import Hub
 from firmware_bridge.link import Link
+from firmware_bridge.messages import dialect
 from firmware_bridge.notices import Change
 from firmware_bridge.signing import link_signer
 from firmware_bridge.vehicle import ONBOARD_COMPUTER, Identity, Vehicle
@@ -97,6 +98,7 @@ class Px4Backend:
                 hub.add(endpoint, signer=link_signer(key, number) if key is not None else None)
             vehicle = Vehicle(hub, system=self._system)
             vehicle.find(FIND_NS)
+            _refuse_others(vehicle)
             hub.system = vehicle.system or 1  # a companion is part of its vehicle
             with self._no_rivals(vehicle):
                 self._run = Run(self._terms, clock, vehicle)
@@ -130,3 +132,12 @@ class Px4Backend:
         if self._run is None:
             raise GhostError("the backend is not started; call start first")
         return self._run
+
+
+def _refuse_others(vehicle: Vehicle) -> None:
+    """The numbers that another autopilot has for its modes mean other modes to PX4."""
+    number = vehicle.heartbeat.autopilot if vehicle.heartbeat is not None else None
+    if number != dialect.MAV_AUTOPILOT_PX4:
+        entry = dialect.enums["MAV_AUTOPILOT"].get(number)
+        name = entry.name if entry is not None else f"autopilot {number}"
+        raise RefusedError(f"system {vehicle.system} is {name}; expected PX4, which Ghost flies")

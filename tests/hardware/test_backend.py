@@ -86,6 +86,15 @@ def test_a_flight_controller_that_answers_nothing_fails_the_start() -> None:
         backend_on(port).start()
 
 
+def test_another_autopilot_than_px4_is_refused_and_asked_nothing() -> None:
+    autopilot, port = Autopilot(), free_port()
+    with beating(autopilot, port) as peer:
+        peer.beat["autopilot"] = dialect.MAV_AUTOPILOT_ARDUPILOTMEGA
+        with pytest.raises(RefusedError, match=r"^system 1 is MAV_AUTOPILOT_ARDUPILOTMEGA; .*PX4"):
+            backend_on(port).start()
+    assert autopilot.intervals == []
+
+
 def test_without_an_estimate_there_is_no_flight() -> None:
     port = free_port()
     streams = tuple(name for name in STREAMS if name != "ODOMETRY")
