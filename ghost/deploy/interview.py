@@ -15,6 +15,7 @@ from firmware_bridge.timesync import TimeSync
 from firmware_bridge.vehicle import ONBOARD_COMPUTER, Vehicle
 from ghost.core.clock import SystemClock
 from ghost.core.errors import GhostError, StalledError
+from ghost.deploy.baud import examine_baud
 from ghost.deploy.finding import Finding, Verdict
 from ghost.hardware.run import RATES_HZ
 
@@ -154,6 +155,8 @@ def examine_flight_controller(link: str, signing_key: Path | None) -> Iterator[F
         vehicle = Vehicle(hub)
         yield (heartbeat := _heartbeat(vehicle, port))
         if heartbeat.verdict is Verdict.FAIL:
+            hub.close()
+            yield from examine_baud(port)
             return
         yield (firmware := _firmware(vehicle, port))
         if firmware.name == SIGNING:

@@ -2,9 +2,14 @@
 
 import json
 import os
+import re
 import struct
 import subprocess
 import sys
+import termios
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
@@ -13,12 +18,12 @@ from firmware_bridge.messages import dialect
 from firmware_bridge.modes import ARMED_FLAG
 from firmware_bridge.parameter_values import INT32, REAL32
 from firmware_bridge.signing import Signer, make_key
-from ghost.deploy import interview
+from ghost.deploy import baud, interview
 from ghost.deploy.doctor import examine
 from ghost.deploy.finding import Finding, Verdict
 from ghost.deploy.interview import _parameters
 from ghost.hardware.run import RATES_HZ
-from tests.firmware_bridge.link_rig import free_port, open_pty
+from tests.firmware_bridge.link_rig import frame_bytes, free_port, open_pty
 from tests.firmware_bridge.peer import ParameterStore, Peer, flight
 from tests.hardware.rig import Autopilot
 
@@ -269,3 +274,39 @@ def test_a_network_has_no_baud_rate(monkeypatch: pytest.MonkeyPatch) -> None:
     (silent,) = interview.examine_flight_controller(f"serial://{path}:57600", None)
     os.close(master)
     assert "baud" in silent.advice
+
+
+@contextmanager
+def uart(rate: int, sent: bytes) -> Iterator[str]:
+    """A port whose other end speaks at that rate. What is heard at another one is noise."""
+    master, path = open_pty()
+    is_over = threading.Event()
+
+    def speak() -> None:
+        speed = getattr(termios, f"B{rate}")
+        while not is_over.wait(0.02):
+            is_right = termios.tcgetattr(master)[5] == speed
+            os.write(master, sent if is_right else bytes(byte ^ 0xA5 for byte in sent))
+
+    thread = threading.Thread(target=speak)
+    thread.start()
+    try:
+        yield path
+    finally:
+        is_over.set()
+        thread.join()
+        os.close(master)
+
+
+def test_the_baud_rate_that_a_port_has_is_found(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(interview, "FIND_NS", 300_000_000)
+    monkeypatch.setattr(baud, "LISTEN_NS", 120_000_000)
+    with uart(921_600, frame_bytes()) as path:
+        _, finding = interview.examine_flight_controller(f"serial://{path}:57600", None)
+    assert (finding.name, finding.verdict) == ("baud rate", Verdict.FAIL)
+    assert finding.detail == "noise at 57600, heartbeats at 921600"
+    assert finding.advice == f"give --link serial://{path}:921600"
+
+    with uart(57_600, b"NuttShell (NSH)") as path:
+        _, finding = interview.examine_flight_controller(f"serial://{path}:57600", None)
+    assert re.fullmatch(r"\d+ bytes and no MAVLink at 57600, nor at any usual rate", finding.detail)
