@@ -1,0 +1,189 @@
+"""A real PX4 as the firmware of a simulated vehicle, in lockstep: each tick it is given its
+sensors, and time stands still until its motors have answered.
+"""
+
+import math
+from collections.abc import Sequence
+
+import numpy as np
+from numpy.typing import NDArray
+
+from firmware_bridge.frame import Frame
+from firmware_bridge.messages import Message, decode, dialect, encode
+from firmware_bridge.modes import ARMED_FLAG
+from ghost.core.clock import SystemClock
+from ghost.core.errors import LinkError, StalledError
+from ghost.core.frames import LocalFrame
+from ghost.hal import Sample
+from ghost.sitl.firmware import Seat
+from ghost.sitl.px4.link import SimulatorLink
+from ghost.sitl.px4.packets import hil_state
+from ghost.sitl.px4.process import Px4Process
+from ghost.sitl.px4.readings import Readings
+
+FloatArray = NDArray[np.float64]
+
+ANSWER_NS = 5_000_000_000
+BOOT_NS = 60_000_000_000
+PATIENCE_NS = 250_000_000
+"""For an answer of a disarmed PX4. It may rightly give none: OFFBOARD, chosen before any set-point
+came, stops its outputs (v1.18).
+"""
+PACE_NS = 4_000_000
+"""For one that gives none: its time then passes about as fast as the wall clock's."""
+TRUTH_NS = 20_000_000
+"""PX4 asks for every 5 ms of it, and only logs it."""
+COMPONENT = 200
+
+_BOOT_LOOK_TICKS = 25
+_CONTROLS = dialect.MAVLINK_MSG_ID_HIL_ACTUATOR_CONTROLS
+
+
+class Px4Firmware:
+    """See Firmware. Without a process of its own it waits for a PX4 that somebody else starts.
+
+    All time-outs are of the wall clock. After an error it is of no use but to be closed.
+    """
+
+    def __init__(
+        self,
+        seat: Seat,
+        link: SimulatorLink,
+        process: Px4Process | None = None,
+        *,
+        answer_ns: int = ANSWER_NS,
+        boot_ns: int = BOOT_NS,
+    ) -> None:
+        self.instance = link.instance
+        self.process = process
+        self.is_ready = False
+        """Whether its startup script is through; without a process, whether it has answered."""
+        self._seat = seat
+        self._link = link
+        self._answer_ns, self._boot_ns = answer_ns, boot_ns
+        self._readings = Readings(seat.setup)
+        self._place = LocalFrame(seat.scenario.origin)
+        self._rotor_count = len(seat.setup.airframe.rotors)
+        self._wall_ns = SystemClock().now_ns
+        self._sequence = 0
+        self._truth_due_ns: int | None = None
+        self._given_us = self._answered_us = 0
+        self._given_wall_ns = 0
+        self._ticks = 0
+        self._is_due = False
+        self._answers = False
+        self._is_armed = False
+        self._motors: FloatArray | None = None
+
+    @property
+    def tick_ns(self) -> int:
+        return self._readings.tick_ns
+
+    @property
+    def is_armed(self) -> bool:
+        """By its own word, with its newest motors."""
+        return self._is_armed
+
+    def give(self, now_ns: int, arrived: Sequence[tuple[str, Sample]]) -> None:
+        if not self._link.is_up:
+            self._link.accept(self._boot_ns - self._wall_ns(), self._refuse_if_ended)
+        self._given_us = now_ns // 1000
+        messages, self._is_due = self._readings.messages(self._given_us, arrived)
+        if self._truth_due_ns is None:  # before its first HIL_SENSOR PX4 has no time
+            self._truth_due_ns = now_ns + TRUTH_NS
+        elif now_ns >= self._truth_due_ns:
+            self._truth_due_ns += TRUTH_NS
+            messages.insert(0, hil_state(self._given_us, self._seat.truth(), self._place))
+        try:
+            self._link.send(b"".join(map(self._frame, messages)), self._answer_ns)
+        except LinkError as error:
+            raise self._explained(error) from None
+        self._given_wall_ns = self._wall_ns()
+
+    def take(self, now_ns: int) -> FloatArray | None:
+        """The motors that answer the newest give; None where none are to be expected."""
+        self._motors = None
+        patience_ns = self._patience_ns()
+        end_ns = self._given_wall_ns + patience_ns
+        try:
+            while self._answered_us < self._given_us:
+                frames = self._link.receive(end_ns - self._wall_ns())
+                for frame in frames:
+                    self._hear(frame)
+                if not frames and self._wall_ns() >= end_ns:
+                    self._give_up(now_ns)
+                    break
+        except LinkError as error:
+            raise self._explained(error) from None
+        if not self.is_ready:
+            self._watch_boot()
+        return self._motors
+
+    def close(self) -> None:
+        self._link.close()
+        if self.process is not None:
+            self.process.close()
+
+    def _patience_ns(self) -> int:
+        if not self._is_due:
+            return PACE_NS
+        if self._is_armed:
+            return self._answer_ns
+        return PATIENCE_NS if self._answers else PACE_NS
+
+    def _give_up(self, now_ns: int) -> None:
+        self._answers = False
+        if not (self._is_due and self._is_armed):
+            return
+        raise StalledError(
+            f"{self.instance} is armed and gave no motors for {now_ns / 1e9:.3f} s of simulated "
+            f"time, waited for {self._answer_ns / 1e9:g} s; its newest are of "
+            f"{self._answered_us / 1e6:.3f} s{self._fate()}"
+        )
+
+    def _hear(self, frame: Frame) -> None:
+        if frame.message_id != _CONTROLS:
+            return
+        controls = decode(frame)
+        if controls is None:
+            return
+        self._answered_us = controls.time_usec
+        self._is_armed = bool(controls.mode & ARMED_FLAG)
+        self._answers = True
+        if controls.time_usec >= self._given_us:
+            self._motors = _motors(controls.controls[: self._rotor_count])
+
+    def _frame(self, message: Message) -> bytes:
+        self._sequence = (self._sequence + 1) % 256
+        return encode(
+            message, system=self.instance.system, component=COMPONENT, sequence=self._sequence
+        )
+
+    def _watch_boot(self) -> None:
+        if self.process is None:
+            self.is_ready = self._answers
+            return
+        self._ticks += 1
+        if self._ticks % _BOOT_LOOK_TICKS:
+            return
+        self.is_ready = self.process.has_booted
+        if not self.is_ready and self._wall_ns() >= self._boot_ns:
+            raise StalledError(
+                f"{self.instance} was not through its startup script in "
+                f"{self._boot_ns / 1e9:g} s{self._fate()}"
+            )
+
+    def _refuse_if_ended(self) -> None:
+        if self.process is not None:
+            self.process.refuse_if_ended()
+
+    def _explained(self, error: LinkError) -> LinkError:
+        return LinkError(f"{error}{self._fate()}")
+
+    def _fate(self) -> str:
+        return f"; {self.process.state()}" if self.process is not None else ""
+
+
+def _motors(controls: Sequence[float]) -> FloatArray:
+    """PX4 says NaN for a motor that stands still."""
+    return np.array([0.0 if math.isnan(one) else min(max(one, 0.0), 1.0) for one in controls])
