@@ -32,6 +32,8 @@ AFTER_LANDING_NS = 2_000_000_000
 LONGEST_ABORT_NS = 300_000_000_000
 LONGEST_SILENCE_NS = 10_000_000_000
 """Once the mission is over; a vehicle that isn't heard is left to its flight controller."""
+PARTING_ATTEMPTS = 5
+"""Nobody asks again later, and an answer may be lost."""
 SIMULATED_MARKS = (b"ghostsim", b"ITALDINO")
 """What simulated flight controllers have for a uid: our own, and PX4's."""
 
@@ -228,7 +230,12 @@ class RealFlight:
             action = Action.HOLD
         else:
             return
-        ack = self.backend.flight_controller.request(action)
+        for _ in range(PARTING_ATTEMPTS):
+            ack = self.backend.flight_controller.request(action)
+            if ack.accepted or self.statistics.status is None:
+                break
+            if self.statistics.status.mode is not status.mode:  # it lands, or a pilot took over
+                break
         said = "granted" if ack.accepted else f"refused: {ack.detail}"
         text = f"{action.name} asked for at the end, {said}"
         self._publish(Severity.INFO, EventKind.LET_GO, "session", text)

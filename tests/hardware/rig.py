@@ -36,6 +36,8 @@ class Autopilot:
     refuses: tuple[int, ...] = ()
     in_progress: tuple[int, ...] = ()
     is_mute: bool = False
+    loses: int = 0
+    """So many of the next orders to change the mode."""
     boot_ns: int = field(default_factory=time.monotonic_ns)
     landed_state: int = dialect.MAV_LANDED_STATE_ON_GROUND
     commands: list[tuple[int, ...]] = field(default_factory=list)
@@ -94,6 +96,9 @@ class Autopilot:
             self.intervals.append(str(int(command.param1)))
         else:
             self.commands.append((command.command, command.param1, command.param2, command.param3))
+        if command.command == dialect.MAV_CMD_DO_SET_MODE and self.loses:
+            self.loses -= 1
+            return
         if command.command in self.in_progress:
             result = dialect.MAV_RESULT_IN_PROGRESS
             self._peer.send(dialect.MAVLink_command_ack_message(command.command, result))
