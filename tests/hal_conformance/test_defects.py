@@ -16,7 +16,8 @@ from ghost.core.random import RandomSource
 from ghost.deploy.robots import load_robot
 from ghost.hal import EnvelopeGate, GroundTruth, Sample
 from ghost.simulation.adapter import Wind, World
-from ghost.simulation.backend import AdapterBackend, Provider, _Run
+from ghost.simulation.backend import AdapterBackend
+from ghost.simulation.embedded import EmbeddedVehicle, Provider
 from ghost.simulation.lightweight.adapter import LightweightAdapter
 
 Plant = Callable[[pytest.MonkeyPatch], None]
@@ -207,9 +208,11 @@ DEFECTS: dict[str, Plant] = {
     "landing disarms": has(LandDetector, "update", lambda *_, **__: False),
     "kill stops everything": has(EnvelopeGate, "kill", EnvelopeGate.disarm),
     "actions are stamped": has(
-        _Run,
+        EmbeddedVehicle,
         "request",
-        lambda run, action, altitude_m: run.autopilot.request(action, altitude_m=altitude_m),
+        lambda vehicle, action, altitude_m: vehicle.autopilot.request(
+            action, altitude_m=altitude_m
+        ),
     ),
     "time is what was stepped": has(
         AdapterBackend, "step", lambda backend, dt_ns: backend._current().step(2 * dt_ns)

@@ -10,7 +10,8 @@ from ghost.core.errors import ConfigError, GhostError
 from ghost.deploy import build_hal, load_robot
 from ghost.hal import Action, GroundTruth, Sample, ScenarioSpec, SensorKind, SensorSpec
 from ghost.simulation.adapter import Fault, FaultKind, Wind
-from ghost.simulation.backend import AdapterBackend, Happening, Provider
+from ghost.simulation.backend import AdapterBackend, Happening
+from ghost.simulation.embedded import Provider
 
 MS = 1_000_000
 SPEC = ScenarioSpec("test", 1, MS, 3600 * 1_000_000_000)
