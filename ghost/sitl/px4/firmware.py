@@ -103,10 +103,9 @@ class Px4Firmware:
     def take(self, now_ns: int) -> FloatArray | None:
         """The motors that answer the newest give; None where none are to be expected."""
         self._motors = None
-        patience_ns = self._patience_ns()
-        end_ns = self._given_wall_ns + patience_ns
         try:
             while self._answered_us < self._given_us:
+                end_ns = self._given_wall_ns + self._patience_ns()
                 frames = self._link.receive(end_ns - self._wall_ns())
                 for frame in frames:
                     self._hear(frame)

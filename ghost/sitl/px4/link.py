@@ -13,6 +13,8 @@ from ghost.sitl.px4.instance import Px4Instance
 
 HOST = "127.0.0.1"
 READ_BYTES = 4096
+SEND_BUFFER_BYTES = 16_384
+"""A PX4 that reads nothing is noticed when this and its own buffer are full."""
 _LOOK_NS = 50_000_000
 """How often a connection that is waited for may turn out to be in vain."""
 
@@ -47,18 +49,19 @@ class SimulatorLink:
         while not waiting.poll(_LOOK_NS / 1e6):
             refuse_if_vain()
             if self._now_ns() >= end_ns:
-                port = self.instance.simulator_port
                 raise StalledError(
-                    f"{self.instance} did not connect to TCP port {port} in {self._now_ns() / 1e9:.1f} s"
+                    f"{self.instance} did not connect to TCP port {self.instance.simulator_port} "
+                    f"in {self._now_ns() / 1e9:.1f} s"
                 )
         self._peer, _ = self._listener.accept()
         self._peer.setblocking(False)
         self._peer.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+        self._peer.setsockopt(socket.SOL_SOCKET, socket.SO_SNDBUF, SEND_BUFFER_BYTES)
         self._poll.register(self._peer, select.POLLIN)
         self.is_up = True
 
     def send(self, data: bytes, within_ns: int) -> None:
-        """All of it. PX4 reads at once; where it doesn't, the system takes some seconds' worth."""
+        """All of it. PX4 reads at once; where it doesn't, the system takes a while's worth."""
         while data:
             try:
                 data = data[self._peer.send(data) :]
