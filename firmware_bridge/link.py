@@ -60,6 +60,16 @@ class LinkCounts:
             f"{self.sent_bytes} bytes, {self.unsent} not; opened {self.opened} times"
         )
 
+    def rates(self, duration_ns: int) -> str:
+        """On the average over that time."""
+        seconds = max(duration_ns, 1) / 1e9
+        heard, sent = self.framer.frames / seconds, self.sent / seconds
+        kb_heard, kb_sent = self.received_bytes / seconds / 1e3, self.sent_bytes / seconds / 1e3
+        return (
+            f"{heard:.1f} frames/s and {kb_heard:.1f} kB/s heard, "
+            f"{sent:.1f} frames/s and {kb_sent:.1f} kB/s sent"
+        )
+
 
 class Link:
     """Nothing here waits, and nothing raises for what the other side does."""

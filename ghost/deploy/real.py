@@ -257,9 +257,8 @@ class RealFlight:
             self._publish(Severity.WARN, EventKind.DEADLINE_MISSED, "session", text)
         for link in getattr(self.backend, "links", ()):
             severity = Severity.WARN if link.counts.refused else Severity.INFO
-            self._publish(
-                severity, EventKind.LINK_STATISTICS, "link", f"{link.endpoint}: {link.counts}"
-            )
+            text = f"{link.endpoint}: {link.counts}; {link.counts.rates(self.clock.now_ns())}"
+            self._publish(severity, EventKind.LINK_STATISTICS, "link", text)
         self.clock_end_ns = self.clock.now_ns()
         self.runner.close()
         try:

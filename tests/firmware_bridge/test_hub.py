@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 from firmware_bridge.endpoint import Endpoint, Scheme, parse_endpoint
 from firmware_bridge.hub import Hub, Received
-from firmware_bridge.link import Link
+from firmware_bridge.link import Link, LinkCounts
 from firmware_bridge.messages import dialect, known_name
 from firmware_bridge.sequence import LATEST_LATE, Sequence
 from ghost.core.errors import ConfigError, StalledError
@@ -393,3 +393,10 @@ def test_links_count_by_sender_and_nothing_for_the_first_frame() -> None:
     assert link.counts.lost == 1 + 2
     link.close()
     os.close(master)
+
+
+def test_rates_are_counts_over_time() -> None:
+    counts = LinkCounts(received_bytes=4000, sent_bytes=500, sent=10)
+    counts.framer.frames = 100
+    told = "50.0 frames/s and 2.0 kB/s heard, 5.0 frames/s and 0.2 kB/s sent"
+    assert counts.rates(2 * S) == told

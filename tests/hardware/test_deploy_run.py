@@ -104,6 +104,8 @@ def test_a_mission_is_flown_to_its_end_and_nothing_without_leave(
     assert again.end() == 0, again.said
     (statistics,) = _texts(flown, EventKind.LINK_STATISTICS)
     assert re.match(rf"{link}: \d+ frames in \d+ bytes heard, \d+ lost, 0 damaged, 0 r", statistics)
+    (heard_hz,) = re.findall(r"; (\d+\.\d) frames/s and \d+\.\d kB/s heard, ", statistics)
+    assert 100.0 < float(heard_hz) < 1000.0
 
 
 def test_what_somebody_else_armed_is_left_to_them(
