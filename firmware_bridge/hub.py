@@ -6,7 +6,7 @@ program that hangs falls silent: nothing here keeps a dead controller looking al
 
 import select
 from collections import deque
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 from firmware_bridge.endpoint import Endpoint
@@ -173,6 +173,21 @@ class Hub:
         for link in self.links:
             link.close()
 
+    def take_in(self, link: Link, now_ns: int) -> None:
+        """What has arrived on a link that is readable; deliver() hands it on."""
+        self._inbox.extend((frame, link, now_ns) for frame in link.receive(now_ns))
+
+    def deliver(self) -> None:
+        while self._inbox:
+            self._deliver(*self._inbox.popleft())
+
+    def tend(self, until_ns: int) -> int:
+        """Do all that needs no waiting; when something is due again."""
+        self.deliver()
+        now_ns = self.now_ns()
+        self._upkeep(now_ns)
+        return min(self._run_timers(now_ns), until_ns, self._upkeep_ns)
+
     def _troubles(self) -> str:
         told = [f"{link.endpoint} {link.trouble}" for link in self.links if link.trouble]
         return f" ({'; '.join(told)})" if told else ""
@@ -182,9 +197,7 @@ class Hub:
         if self._inbox:  # a handler waits: what came before comes before what it waits for
             self._deliver(*self._inbox.popleft())
             return
-        now_ns = self.now_ns()
-        self._upkeep(now_ns)
-        wake_ns = min(self._run_timers(now_ns), until_ns, self._upkeep_ns)
+        wake_ns = self.tend(until_ns)
         self._wait((wake_ns - self.now_ns()) / 1e9)
 
     def _upkeep(self, now_ns: int) -> None:
@@ -206,19 +219,7 @@ class Hub:
         return min((timer.due_ns for timer in self._timers), default=now_ns + UPKEEP_NS)
 
     def _wait(self, seconds: float) -> None:
-        # select, not epoll: its time-out is exact to the microsecond.
-        by_number = {number: link for link in self.links for number in link.numbers}
-        writing = [
-            number for link in self.links if link.has_waiting for number in link.numbers[-1:]
-        ]
-        readable, writable, _ = select.select(by_number, writing, [], max(seconds, 0.0))
-        now_ns = self.now_ns()
-        for number in writable:
-            by_number[number].flush(now_ns)
-        for link in dict.fromkeys(map(by_number.__getitem__, readable)):
-            self._inbox.extend((frame, link, now_ns) for frame in link.receive(now_ns))
-        while self._inbox:
-            self._deliver(*self._inbox.popleft())
+        _wait_for((self,), seconds)
 
     def _deliver(self, frame: Frame, link: Link, now_ns: int) -> None:
         for relay in self._frame_listeners:
@@ -231,3 +232,34 @@ class Hub:
         for listener in listeners:
             if not listener.is_cancelled:
                 listener.call(received)
+
+
+def spin_together(hubs: Sequence[Hub], until_ns: int) -> None:
+    """What spin() is to one hub, for several of one clock: they wait side by side."""
+    while hubs:
+        wake_ns = min(hub.tend(until_ns) for hub in hubs)
+        _wait_for(hubs, (wake_ns - hubs[0].now_ns()) / 1e9)
+        if hubs[0].now_ns() >= until_ns:
+            return
+
+
+def _wait_for(hubs: Sequence[Hub], seconds: float) -> None:
+    # select, not epoll: its time-out is exact to the microsecond.
+    by_number = {
+        number: (hub, link) for hub in hubs for link in hub.links for number in link.numbers
+    }
+    writing = [
+        number
+        for hub in hubs
+        for link in hub.links
+        if link.has_waiting
+        for number in link.numbers[-1:]
+    ]
+    readable, writable, _ = select.select(by_number, writing, [], max(seconds, 0.0))
+    now_ns = hubs[0].now_ns()
+    for number in writable:
+        by_number[number][1].flush(now_ns)
+    for hub, link in dict.fromkeys(map(by_number.__getitem__, readable)):
+        hub.take_in(link, now_ns)
+    for hub in hubs:
+        hub.deliver()

@@ -9,6 +9,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
 from importlib.metadata import EntryPoint, entry_points
+from inspect import signature
 from typing import Protocol, cast
 
 import numpy as np
@@ -116,7 +117,8 @@ class Fault:
 @dataclass(frozen=True, slots=True)
 class SimulatorCapabilities:
     """max_vehicles is None where nothing but memory limits it. Where vehicles can run into things,
-    contacts come among the sensors.
+    contacts come among the sensors. What is in_process is arithmetic that answers or raises; any
+    other is watched with a time-out where several fly.
     """
 
     max_vehicles: int | None
@@ -129,6 +131,7 @@ class SimulatorCapabilities:
     cameras: bool = False
     contacts: bool = False
     view: bool = False
+    in_process: bool = False
 
 
 class SimulatorAdapter(Protocol):
@@ -186,7 +189,7 @@ class SimulatorAdapter(Protocol):
     def inject(self, vehicle: int, fault: Fault) -> None: ...
 
 
-AdapterFactory = Callable[[], SimulatorAdapter]
+AdapterFactory = Callable[..., SimulatorAdapter]
 
 
 def simulators() -> dict[str, EntryPoint]:
@@ -195,16 +198,22 @@ def simulators() -> dict[str, EntryPoint]:
 
 
 def load_adapter(name: str) -> SimulatorAdapter:
-    """The adapter of that name, made afresh."""
-    known = simulators()
-    if name not in known:
+    """The adapter of that name, made afresh. NAME@ADDRESS is for one whose simulator is elsewhere:
+    the factory gets what follows the @ as `address`, in a form of its own.
+    """
+    known, (plain, at, address) = simulators(), name.partition("@")
+    if plain not in known:
         listed = ", ".join(known) or "none"
-        raise ConfigError(f"no simulator named {name!r}; installed are: {listed}")
+        raise ConfigError(f"no simulator named {plain!r}; installed are: {listed}")
     try:
-        factory = cast("AdapterFactory", known[name].load())
-        return factory()
+        factory = cast("AdapterFactory", known[plain].load())
+        if not at:
+            return factory()
+        if "address" not in signature(factory).parameters:
+            raise ConfigError(f"simulator {plain} takes no address; leave out {at + address!r}")
+        return factory(address=address)
     except ImportError as error:
         missing = (error.name or "").partition(".")[0]
         extra = EXTRAS.get(missing)
         hint = f"; {extra} brings it" if extra else ""
-        raise ConfigError(f"simulator {name} can't be loaded: {error}{hint}") from error
+        raise ConfigError(f"simulator {plain} can't be loaded: {error}{hint}") from error

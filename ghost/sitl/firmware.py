@@ -9,6 +9,7 @@ from typing import Protocol
 import numpy as np
 from numpy.typing import NDArray
 
+from ghost.core.clock import Clock
 from ghost.hal import GroundTruth, Sample, ScenarioSpec
 from ghost.simulation.adapter import VehicleSetup
 
@@ -17,12 +18,16 @@ FloatArray = NDArray[np.float64]
 
 @dataclass(frozen=True, slots=True)
 class Seat:
-    """The vehicle that a firmware is to fly. truth is that of the moment at which it is asked."""
+    """The vehicle that a firmware is to fly. truth is that of the moment at which it is asked;
+    feels_contacts is whether contacts come among the sensors.
+    """
 
     vehicle_id: int
     setup: VehicleSetup
     scenario: ScenarioSpec
+    clock: Clock
     truth: Callable[[], GroundTruth]
+    feels_contacts: bool = False
 
 
 class Firmware(Protocol):

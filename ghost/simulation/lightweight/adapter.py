@@ -17,6 +17,7 @@ class LightweightAdapter(PhysicsAdapter):
         wind=True,
         disturbance=True,
         faults=tuple(FaultKind),
+        in_process=True,
     )
 
     def build(self, world: World) -> Multirotors:

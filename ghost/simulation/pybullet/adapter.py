@@ -17,6 +17,7 @@ class PyBulletAdapter(PhysicsAdapter):
         wind=True,
         disturbance=True,
         faults=tuple(FaultKind),
+        in_process=True,
         scenery=True,
         cameras=True,
         contacts=True,
