@@ -7,6 +7,8 @@ from typing import Any
 from ghost.hal import EstimateHealth, Health, Sample, SensorSpec, Unsubscribe, VehicleState
 
 STALE_PERIODS = 3
+JUDGE_NS = 5_000_000
+"""How often silence is looked for: it is told by the end of the third period, and not after it."""
 
 
 class StreamProvider:
@@ -61,7 +63,7 @@ class StreamProvider:
     def judge(self, now_ns: int) -> None:
         """Notice silence."""
         newest, period_ns = self._newest, self.spec.period_ns
-        if newest is None or now_ns - self._heard_ns <= STALE_PERIODS * period_ns:
+        if newest is None or now_ns - self._heard_ns <= STALE_PERIODS * period_ns - JUDGE_NS:
             return
         said: dict[str, Any] = {"stamp_ns": now_ns, "sequence": self.sequence}
         if isinstance(newest, VehicleState):

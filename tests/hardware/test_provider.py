@@ -51,19 +51,19 @@ def listened(kind: SensorKind) -> tuple[StreamProvider, list[Any]]:
 
 
 def judged(provider: StreamProvider, from_ms: int, until_ms: int) -> None:
-    for now_ms in range(from_ms, until_ms, 20):
+    for now_ms in range(from_ms, until_ms, 5):
         provider.judge(now_ms * MS)
 
 
-def test_silence_is_told_after_three_periods_and_once() -> None:
+def test_silence_is_told_within_three_periods_and_once() -> None:
     provider, heard = listened(SensorKind.BAROMETER)
     provider.push(barometer(1000 * MS, 0), 1000 * MS)
-    judged(provider, 1000, 1301)
+    judged(provider, 1000, 1296)
     assert len(heard) == 1
-    judged(provider, 1301, 5000)
+    judged(provider, 1300, 5000)
     assert len(heard) == 2
     assert (heard[1].health, heard[1].sequence, heard[1].pressure_pa) == (Health.OFFLINE, 1, 1e5)
-    assert 1300 * MS < heard[1].stamp_ns <= 1321 * MS
+    assert heard[1].stamp_ns == 1300 * MS
     assert provider.poll() is heard[1]
 
 
@@ -96,11 +96,11 @@ def test_what_was_never_heard_is_not_lost() -> None:
 def test_a_stale_state_is_lost_at_its_own_rate_so_that_a_mission_goes_on() -> None:
     provider, heard = listened(SensorKind.VEHICLE)
     provider.push(state(0, 0), 0)
-    judged(provider, 0, 1320)
+    judged(provider, 0, 1300)
     lost = heard[1:]
     assert {sample.verdict for sample in lost} == {EstimateHealth.LOST}
     assert [sample.sequence for sample in lost] == list(range(1, 11))
-    assert [sample.stamp_ns // MS for sample in lost] == list(range(320, 1320, 100))
+    assert [sample.stamp_ns // MS for sample in lost] == list(range(300, 1300, 100))
     assert all(sample.position_enu_m.tolist() == [1.0, 2.0, 3.0] for sample in lost)
     provider.push(state(1400 * MS, provider.sequence), 1400 * MS)
     assert heard[-1].verdict is EstimateHealth.GOOD
@@ -121,7 +121,7 @@ def test_a_slow_stream_is_judged_by_its_own_period() -> None:
     provider.slow_down(10 * MS)  # faster than asked for is as asked for
     assert provider.spec.period_ns == 1000 * MS
     provider.push(barometer(0, 0), 0)
-    judged(provider, 0, 3001)
+    judged(provider, 0, 2996)
     assert len(heard) == 1
 
 
