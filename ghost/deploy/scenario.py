@@ -4,7 +4,7 @@ import math
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeAlias
 
 from ghost.core.errors import ConfigError, FrameError, shown
 from ghost.core.fields import (
@@ -29,6 +29,8 @@ from ghost.simulation.backend import Happening
 from ghost.simulation.scenery import NOTHING, Scenery, Solid
 from ghost.telemetry.document import read_document
 
+Surroundings: TypeAlias = tuple[Scenery, Any] | None
+
 
 @dataclass(frozen=True, slots=True)
 class Scenario:
@@ -49,13 +51,14 @@ def load_scenario(source: str, seed: int | None = None, world: str | None = None
     if seed is not None:
         _SEED(seed, "seed")
     plain = read_document(path)
+    asked = _surroundings(world) if world else None  # what is wrong in it is not the scenario's
     try:
-        return _scenario(plain, seed, world, path.parent)
+        return _scenario(plain, seed, asked, path.parent)
     except ConfigError as error:
         raise ConfigError(f"{path}: {error}") from None
 
 
-def _scenario(plain: Any, seed: int | None, world: str | None, folder: Path) -> Scenario:
+def _scenario(plain: Any, seed: int | None, asked: Surroundings, folder: Path) -> Scenario:
     found = section(
         {
             "name": text,
@@ -82,9 +85,9 @@ def _scenario(plain: Any, seed: int | None, world: str | None, folder: Path) -> 
         duration_ns=found["duration_s"],
         origin=found.get("origin", ZURICH),
     )
-    world = world or _beside(found.get("world"), folder)
-    scenery = load_world(world) if world else NOTHING
-    plain = plain | {"world": read_document(find_shipped("worlds", world))} if world else plain
+    own = _beside(found.get("world"), folder)
+    scenery, world = asked or (_surroundings(own) if own else None) or (NOTHING, None)
+    plain = plain | {"world": world} if world else plain
     return Scenario(
         spec,
         found.get("start", Start()),
@@ -93,6 +96,11 @@ def _scenario(plain: Any, seed: int | None, world: str | None, folder: Path) -> 
         _with_obstacles(scenery, found.get("obstacles", ())),
         plain,
     )
+
+
+def _surroundings(world: str) -> tuple[Scenery, Any]:
+    """And the file as it stands."""
+    return load_world(world), read_document(find_shipped("worlds", world))
 
 
 def _beside(world: str | None, folder: Path) -> str | None:

@@ -138,6 +138,20 @@ def test_a_bad_seed_is_not_blamed_on_the_file(seed: int) -> None:
         load_scenario("calm", seed)
 
 
+def test_a_world_that_is_asked_for_is_not_blamed_on_the_scenario(tmp_path: Path) -> None:
+    yard = tmp_path / "yard.yaml"
+    yard.write_text("name: yard\ngravity: 3", encoding="utf-8")
+    with pytest.raises(ConfigError) as asked:
+        load_scenario("calm", world=str(yard))
+    said = f"{yard}: unknown key gravity; expected name, description, ground, solids"
+    assert str(asked.value) == said
+    own = tmp_path / "own.yaml"
+    own.write_text("name: own\nduration_s: 9\nworld: yard.yaml", encoding="utf-8")
+    with pytest.raises(ConfigError) as named:
+        load_scenario(str(own))
+    assert str(named.value) == f"{own}: {said}", "that one is the scenario's"
+
+
 def test_a_name_that_is_not_shipped_is_refused_with_the_nearest_and_how_to_give_a_file() -> None:
     with pytest.raises(ConfigError) as caught:
         find_shipped("scenarios", "gust")
