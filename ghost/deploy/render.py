@@ -5,7 +5,7 @@ import subprocess
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Protocol
+from typing import Any, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
@@ -14,9 +14,10 @@ from ghost.core.errors import ConfigError, GhostError
 from ghost.core.rotations import yaw_of
 from ghost.deploy.robot import described
 from ghost.hal import Scene
-from ghost.hal.airframe import Airframe
+from ghost.hal.airframe import Airframe, Vector
 from ghost.hal.channels import GROUNDTRUTH_POSE, SCENE, VEHICLE
 from ghost.simulation.adapter import EXTRAS
+from ghost.simulation.scenery import GRASS
 from ghost.telemetry import LogReader, read_manifest
 from ghost.telemetry.png import encode_png
 
@@ -58,6 +59,7 @@ class Chaser(Protocol):
 class _Flight:
     airframe: Airframe
     scene: Scene | None
+    ground_rgb: Vector
     stamp_ns: NDArray[np.int64]
     position_enu_m: Floats
     attitude: Floats
@@ -132,12 +134,17 @@ def _chase_camera(flight: _Flight, look: Look) -> Chaser:
             f"{EXTRAS['pybullet']} brings it"
         ) from None
     return ChaseCamera(
-        flight.airframe, flight.scene, width_px=look.width_px, height_px=look.height_px
+        flight.airframe,
+        flight.scene,
+        width_px=look.width_px,
+        height_px=look.height_px,
+        ground_rgb=flight.ground_rgb,
     )
 
 
 def _read(run: Path) -> _Flight:
-    robot = described(read_manifest(run).config["robot"], run)
+    config = read_manifest(run).config
+    robot = described(config["robot"], run)
     if robot.airframe is None:
         raise ConfigError(f"robot {robot.name} of {run} has no airframe to draw")
     reader = LogReader(run)
@@ -156,7 +163,22 @@ def _read(run: Path) -> _Flight:
             attitudes.append(message.attitude)
     if not stamps:
         raise ConfigError(f"{run} has no pose of the vehicle; nothing to draw")
-    return _Flight(robot.airframe, scene, np.array(stamps), np.array(places), np.array(attitudes))
+    return _Flight(
+        robot.airframe,
+        scene,
+        _ground_rgb(config),
+        np.array(stamps),
+        np.array(places),
+        np.array(attitudes),
+    )
+
+
+def _ground_rgb(config: Any) -> Vector:
+    """By the world's file, which the manifest holds: a logged scene has no ground."""
+    match config:
+        case {"scenario": {"world": {"ground": {"rgb": [red, green, blue]}}}}:
+            return (float(red), float(green), float(blue))
+    return GRASS
 
 
 def _ffmpeg() -> str:

@@ -89,8 +89,8 @@ class Scenery:
         )
 
 
-def of_scene(scene: Scene) -> Scenery:
-    """The world that a log holds; names, and what may be landed on, are not in it."""
+def of_scene(scene: Scene, ground_rgb: Vector = GRASS) -> Scenery:
+    """The world that a log holds; names, what may be landed on, and the ground are not in it."""
     solids = [
         *(
             Solid(f"box {index}", Box(_three(row[7:10])), *_pose(row), _three(row[10:]))
@@ -115,7 +115,7 @@ def of_scene(scene: Scene) -> Scenery:
             for index, row in enumerate(scene.triangles.tolist())
         ),
     ]
-    return Scenery("logged", tuple(solids))
+    return Scenery("logged", tuple(solids), ground_rgb)
 
 
 def _three(parts: list[float]) -> Vector:

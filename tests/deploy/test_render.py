@@ -18,10 +18,10 @@ SMALL = Look(64, 48, count=3)
 
 @pytest.fixture(scope="module")
 def run(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A hover before a wall that is bluer than anything else in the world."""
+    """A hover over yellow ground before a wall that is bluer than anything else in the world."""
     folder = tmp_path_factory.mktemp("render")
     (folder / "wall.yaml").write_text(
-        "name: wall\nsolids:\n"
+        "name: wall\nground: {rgb: [0.9, 0.8, 0.1]}\nsolids:\n"
         "  - box: {size_m: [1, 20, 20], position_enu_m: [12, 0, 10], rgb: [0.1, 0.1, 0.9]}\n"
     )
     scenario = load_scenario("calm", world=str(folder / "wall.yaml"))
@@ -37,6 +37,7 @@ def test_a_strip_shows_vehicle_and_world_side_by_side(run: Path, tmp_path: Path)
         red, green, blue = np.moveaxis(strip[:, first : first + 64], 2, 0)
         assert np.any((red > green + 60) & (red > blue + 60))  # the discs of the front rotors
         assert np.mean((blue > red + 60) & (blue > green + 60)) > 0.1  # the wall
+        assert np.mean((red > blue + 60) & (green > blue + 60)) > 0.1  # the ground
     assert np.any(strip[:, :64] != strip[:, 68:132])  # it has moved
 
 

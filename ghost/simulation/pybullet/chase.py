@@ -5,12 +5,12 @@ from numpy.typing import NDArray
 
 from ghost.core.rotations import from_euler_zyx, from_yaw
 from ghost.hal import Lens, Mount, Scene
-from ghost.hal.airframe import Airframe
+from ghost.hal.airframe import Airframe, Vector
 from ghost.simulation.models.sensors import Camera
 from ghost.simulation.pybullet.camera import take_picture
 from ghost.simulation.pybullet.client import Client
 from ghost.simulation.pybullet.shapes import add_ground, add_solid, add_vehicle, rotor_radius_m
-from ghost.simulation.scenery import Scenery, of_scene
+from ghost.simulation.scenery import GRASS, Scenery, of_scene
 
 FloatArray = NDArray[np.float64]
 Image = NDArray[np.uint8]
@@ -24,10 +24,17 @@ class ChaseCamera:
     """Behind and above the vehicle, at some distance for its size, turning with it."""
 
     def __init__(
-        self, airframe: Airframe, scene: Scene | None, *, width_px: int, height_px: int
+        self,
+        airframe: Airframe,
+        scene: Scene | None,
+        *,
+        width_px: int,
+        height_px: int,
+        ground_rgb: Vector = GRASS,
     ) -> None:
         self._client = Client()
-        scenery = of_scene(scene) if scene is not None else Scenery()
+        bare = Scenery(ground_rgb=ground_rgb)
+        scenery = of_scene(scene, ground_rgb) if scene is not None else bare
         add_ground(self._client, scenery)
         for solid in scenery.solids:
             add_solid(self._client, solid, scenery.friction)
