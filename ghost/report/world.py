@@ -73,13 +73,18 @@ def plan_of(scene: Scene) -> Plan:
 
 def with_neighbours(plan: Plan, east_m: Span, north_m: Span) -> tuple[Span, Span]:
     """The view of a track, widened for what stands near it. What is as wide as the whole track,
-    as a floor is, asks for no room, and what is large gets no more than what is near.
+    as a floor is, asks for no room, and what is large gets no more than what is near. A short track
+    is widened little, as long as there is something to see.
     """
     least_m, most_m = _NEAR_M
-    reach_m = min(most_m, max(least_m, east_m[1] - east_m[0], north_m[1] - north_m[0]))
+    usual_m = min(most_m, max(least_m, east_m[1] - east_m[0], north_m[1] - north_m[0]))
     inner = np.array([*east_m, *north_m])
-    outer = inner + reach_m * _OUTWARD
-    near = plan.bounds_m[_overlap(plan.bounds_m, outer) & ~_cover(plan.bounds_m, inner)]
+    beside = ~_cover(plan.bounds_m, inner)
+    for reach_m in (usual_m, most_m):
+        outer = inner + reach_m * _OUTWARD
+        near = plan.bounds_m[_overlap(plan.bounds_m, outer) & beside]
+        if len(near):
+            break
     asked = (near + _AIR_M * _OUTWARD) * _OUTWARD
     view = np.minimum(asked, outer * _OUTWARD).max(axis=0, initial=-np.inf)
     west, east, south, north = (np.maximum(view, inner * _OUTWARD) * _OUTWARD).tolist()

@@ -129,6 +129,19 @@ def test_what_is_near_widens_the_view_a_little(track: Callable[..., Plot]) -> No
     assert all(-5.0 <= value <= near.width_px + 5.0 for value in xy)
 
 
+@pytest.mark.parametrize(
+    ("away_m", "others_m", "widened_m"), [(4.0, (), 4.6), (4.0, (1.0,), 1.6), (5.1, (), 0.0)]
+)
+def test_one_that_hovers_is_shown_what_is_next_to_it(
+    away_m: float, others_m: tuple[float, ...], widened_m: float
+) -> None:
+    """As in a room, whose walls are farther from it than it ever went."""
+    size = (0.5, 0.5, 3.0)
+    plan = plan_of(scene(boxes=[solid((m + 0.25, 0, 0), size) for m in (away_m, *others_m)]))
+    east, _ = with_neighbours(plan, (-0.3, 0.0), (-0.3, 0.3))
+    assert east == pytest.approx((-0.3, widened_m))
+
+
 def test_a_floor_takes_no_room(track: Callable[..., Plot]) -> None:
     floor = track(scene=scene(boxes=[solid((0.0, 0.0, -0.1), (1e6, 1e6, 0.2))]))
     assert _scale(floor) == _scale(track())
