@@ -170,10 +170,11 @@ def test_a_simulator_without_eyes_or_room_says_so(
 
 
 @pytest.mark.skipif(sys.platform != "linux", reason="elsewhere there is always a display")
+@pytest.mark.parametrize("display", ["", ":4093"], ids=["none", "nobody answers"])
 def test_without_a_display_a_view_is_refused_with_what_to_do_instead(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, display: str
 ) -> None:
-    monkeypatch.delenv("DISPLAY", raising=False)
+    monkeypatch.setenv("DISPLAY", display)
     with pytest.raises(ConfigError, match=r"no display to open a window on; .*`ghost render`"):
         SimulatedFlight(among(tmp_path, view=True))
     assert not (tmp_path / "run").exists()

@@ -1,5 +1,6 @@
 """The one door to the pybullet module: a physics client of our own, and every call bound to it."""
 
+import ctypes
 import os
 import sys
 from collections.abc import Iterator
@@ -39,7 +40,7 @@ class Client:
     """
 
     def __init__(self, *, view: bool = False) -> None:
-        if view and sys.platform == "linux" and not os.environ.get("DISPLAY"):
+        if view and sys.platform == "linux" and not _has_display():
             raise ConfigError(
                 "there is no display to open a window on; fly without --view, and `ghost render` "
                 "makes pictures of the flight"
@@ -59,6 +60,20 @@ class Client:
 
     def close(self) -> None:
         self._close()  # does nothing the second time
+
+
+def _has_display() -> bool:
+    """Asked before pybullet is: where no X server answers, it ends the whole process."""
+    try:
+        x11 = ctypes.CDLL("libX11.so.6")
+    except OSError:
+        return False
+    x11.XOpenDisplay.argtypes, x11.XOpenDisplay.restype = [ctypes.c_char_p], ctypes.c_void_p
+    x11.XCloseDisplay.argtypes = [ctypes.c_void_p]
+    display = x11.XOpenDisplay(None)
+    if display:
+        x11.XCloseDisplay(display)
+    return bool(display)
 
 
 def _close_window(number: int) -> None:
