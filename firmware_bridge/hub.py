@@ -134,6 +134,12 @@ class Hub:
             )
             one.send(raw if one.signer is None else one.signer.sign(raw), now_ns)
 
+    @property
+    def has_unread(self) -> bool:
+        """Whether something has come that nobody has seen yet."""
+        numbers = [number for link in self.links for number in link.numbers]
+        return bool(self._inbox or select.select(numbers, [], [], 0.0)[0])
+
     def spin(self, until_ns: int) -> None:
         """Let messages and timers happen until then; at least once, even if that is past."""
         self._step(until_ns)

@@ -60,10 +60,15 @@ class StreamProvider:
         if self._newest is None or sample.stamp_ns > self._newest.stamp_ns:
             self._deliver(sample)
 
+    def is_silent(self, now_ns: int) -> bool:
+        if self._newest is None:
+            return False
+        return now_ns - self._heard_ns > STALE_PERIODS * self.spec.period_ns - JUDGE_NS
+
     def judge(self, now_ns: int) -> None:
-        """Notice silence."""
+        """Tell silence."""
         newest, period_ns = self._newest, self.spec.period_ns
-        if newest is None or now_ns - self._heard_ns <= STALE_PERIODS * period_ns - JUDGE_NS:
+        if not self.is_silent(now_ns):
             return
         said: dict[str, Any] = {"stamp_ns": now_ns, "sequence": self.sequence}
         if isinstance(newest, VehicleState):

@@ -39,9 +39,6 @@ ANSWER_NS = 300_000_000
 """Nothing else is done meanwhile, set-points included, and PX4 bears half a second without."""
 LOOK_NS = 100_000_000
 FORCE = 21196.0
-AWAY_NS = 2 * JUDGE_NS
-CATCH_UP_NS = 20_000_000
-"""What has come while this loop was away is read by then."""
 HEARTBEAT_NS = 3_000_000_000
 """PX4 beats once a second, and v1.18 refuses to beat more often; two may be lost."""
 LATEST_NS = 500_000_000
@@ -103,8 +100,6 @@ class Run:
         }
         sink = SetpointSink(clock, vehicle, terms.rotor_count)
         self.gate = EnvelopeGate(sink, terms.envelope, clock, position=self._position)
-        self._judged_ns = 0
-        self._catching_up_ns: int | None = None
         self._resets = 0
         # Before the listeners: what they tell is as new as what it knows.
         self._notices = Notices(vehicle, on_text=self._on_text, on_change=terms.on_change)
@@ -347,12 +342,9 @@ class Run:
                 self.gate.disarm()
 
     def _judge(self, now_ns: int) -> None:
-        was_away, self._judged_ns = now_ns - self._judged_ns > AWAY_NS, now_ns
-        if was_away and self._catching_up_ns is None:  # it is we who didn't listen
-            self._catching_up_ns = now_ns + CATCH_UP_NS
-        if self._catching_up_ns is not None and now_ns < self._catching_up_ns:
+        is_any_silent = any(one.is_silent(now_ns) for one in self.providers.values())
+        if is_any_silent and self.vehicle.hub.has_unread:  # it may be we who didn't listen
             return
-        self._catching_up_ns = None
         for provider in self.providers.values():
             provider.judge(now_ns)
 

@@ -400,3 +400,13 @@ def test_rates_are_counts_over_time() -> None:
     counts.framer.frames = 100
     told = "50.0 frames/s and 2.0 kB/s heard, 5.0 frames/s and 0.2 kB/s sent"
     assert counts.rates(2 * S) == told
+
+
+def test_what_has_come_and_was_not_read_is_known(pair: tuple[Station, Station]) -> None:
+    one, other = pair
+    assert not one.hub.has_unread
+    other.hub.send(heartbeat())
+    time.sleep(0.02)
+    assert one.hub.has_unread
+    one.spin(0)
+    assert not one.hub.has_unread
