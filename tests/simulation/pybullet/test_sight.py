@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from ghost.core.rotations import from_yaw
 from ghost.hal import Mount
-from ghost.simulation.models.sensors import ImuModel, SensorModel
+from ghost.simulation.models.sensors import ImuModel, RangefinderModel, SensorModel
 from ghost.simulation.models.vision import (
     DepthCameraModel,
     LaserScanModel,
@@ -92,6 +92,14 @@ def test_a_cloud_meets_the_ground_where_it_is() -> None:
     points = seen_from(quad(down, position_enu_m=(0.0, 0.0, 6.0))).points_m
     assert len(points) == 40
     np.testing.assert_allclose(points[:, 0], 5.8, rtol=0, atol=1e-5)
+
+
+def test_a_rangefinder_measures_to_what_is_below_not_to_the_ground() -> None:
+    below = among(Solid("roof", Box((2.0, 2.0, 1.0)), (0.0, 0.0, 0.5)))
+    model = RangefinderModel(name="height", period_ns=MS, noise_m=0.0)
+    setup = quad(model, position_enu_m=(0.0, 0.0, 5.0))
+    assert seen_from(setup).range_m == pytest.approx(5.0, abs=1e-5)
+    assert seen_from(setup, below).range_m == pytest.approx(4.0, abs=1e-5)
 
 
 @pytest.mark.parametrize(
