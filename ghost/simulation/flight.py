@@ -78,7 +78,12 @@ class PhysicsAdapter:
     def connect(self, world: World) -> None:
         self.disconnect()
         self.sim_time_ns = 0
-        self._flight = _Flight(world, self.build(world), self.capabilities)
+        physics = self.build(world)
+        try:
+            self._flight = _Flight(world, physics, self.capabilities)
+        except BaseException:
+            physics.close()
+            raise
 
     def disconnect(self) -> None:
         flight, self._flight = self._flight, None

@@ -46,6 +46,7 @@ def test_list_tells_each_robot_and_how_it_can_be_flown(tmp_path: Path) -> None:
         "crazyflie       sim        Bitcraze Crazyflie 2.1, a quadrotor of 27 g for indoors",
         "ground_station  neither    A ground station that only listens",
         "hexa            sim        A hexarotor of 3.6 kg for surveys",
+        "iris            sim        3DR Iris of ArduPilot's Gazebo models, a quadrotor of 1.75 kg",
         "pixhawk_bench   real       A Pixhawk on the bench, without a frame",
         "x500            sim+real   Holybro X500 V2, a quadrotor of 2 kg",
         "x500_depth      sim        x500 with a depth camera and a colour camera",
@@ -57,7 +58,7 @@ def test_a_robot_that_was_added_is_listed_and_a_broken_one_hides_none(desk: Path
     done = ghost_robots(desk, "list", "--robots", "robots")
     assert done.returncode == 0
     lines = done.stdout.splitlines()
-    assert len(lines) == 9
+    assert len(lines) == 10
     assert "mine            sim+real   My own" in lines
     assert "oops            broken     see `ghost robots check`" in lines
 

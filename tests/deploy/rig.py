@@ -25,6 +25,7 @@ ROBOT_NAMES = (
     "crazyflie",
     "ground_station",
     "hexa",
+    "iris",
     "pixhawk_bench",
     "x500",
     "x500_depth",

@@ -373,3 +373,17 @@ def test_a_simulator_that_cannot_be_imported_says_why(monkeypatch: pytest.Monkey
     monkeypatch.setattr(registry, "entry_points", lambda group: [broken])  # noqa: ARG005 - its name
     with pytest.raises(ConfigError, match=r"broken can't be loaded: No module named 'ghost"):
         load_adapter("broken")
+
+
+def test_an_address_reaches_a_simulator_that_takes_one() -> None:
+    assert load_adapter("gazebo@10.0.0.7:9012").name == "Gazebo at 10.0.0.7:9012"
+    assert load_adapter("gazebo").name == "Gazebo at 127.0.0.1:9002"
+    with pytest.raises(ConfigError, match="port is 'x'"):
+        load_adapter("gazebo@10.0.0.7:x")
+
+
+def test_an_address_for_a_simulator_without_one_is_refused() -> None:
+    with pytest.raises(ConfigError, match=r"lightweight takes no address; leave out '@10.0.0.7'"):
+        load_adapter("lightweight@10.0.0.7")
+    with pytest.raises(ConfigError, match=r"named 'matrix'; installed are"):
+        load_adapter("matrix@10.0.0.7")

@@ -1,0 +1,1 @@
+"""Gazebo behind ArduPilot's plugin, as a simulator of Ghost's."""
