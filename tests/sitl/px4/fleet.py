@@ -150,7 +150,10 @@ class Companion:
 
     def _is_there(self) -> bool:
         here, goal = self.newest.get("LOCAL_POSITION_NED"), self._goal_ned_m
-        return bool(here and goal and math.dist((here.x, here.y, here.z), goal) < 0.7)
+        if here is None or goal is None:
+            return False
+        is_near = math.dist((here.x, here.y, here.z), goal) < 0.5
+        return is_near and math.hypot(here.vx, here.vy, here.vz) < 0.3
 
     def _stream(self, now_ns: int) -> None:
         if self._goal_ned_m is None or self.px4.heartbeat is None:
