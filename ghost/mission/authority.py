@@ -13,6 +13,7 @@ class Authority:
         self._patience = patience
         self._modes: tuple[FlightMode, ...] = ()
         self._before: tuple[FlightMode, ...] = ()
+        self._expected: tuple[FlightMode, ...] = ()
         self._since_ns = 0
         self._seen = False
 
@@ -24,11 +25,21 @@ class Authority:
         """From now on one of these modes is ours; until one shows, the ones before still are."""
         self._before = (*self._modes, status.mode)
         self._modes = tuple(modes)
+        self._expected = ()
         self._since_ns = now_ns
         self._seen = False
 
+    def expect(self, modes: Collection[FlightMode], status: VehicleStatus) -> None:
+        """These were asked for and not granted. Where it is the answer that was lost, and not the
+        order, one of them shows all the same, and is ours.
+        """
+        self._expected = tuple(mode for mode in modes if mode is not status.mode)
+
+    def expects(self, status: VehicleStatus) -> bool:
+        return status.mode in self._expected
+
     def release(self) -> None:
-        self._modes = ()
+        self._modes = self._expected = ()
 
     def lost_to(self, now_ns: int, status: VehicleStatus) -> str:
         """Who or what has the vehicle; empty while the mission has it."""
@@ -45,6 +56,8 @@ class Authority:
             return f"no status for {silent_ns / 1e9:.1f} s"
         if status.mode in self._modes:
             self._seen = True
+            return ""
+        if self.expects(status):
             return ""
         waited_ns = now_ns - self._since_ns
         if not self._seen and status.mode in self._before:

@@ -215,12 +215,15 @@ class TouchDown:
 def _claimed(
     asking: Asking, modes: tuple[FlightMode, ...], view: View, tools: Tools
 ) -> Report | None:
-    """Ask for a mode, and claim what it leads to when it is granted; None from then on."""
+    """Ask for a mode, and claim what it leads to when it is granted or shows; None from then."""
     if asking.granted:
         return None
+    asking.granted = tools.authority.expects(view.status)
     waiting = _asked(asking, view, tools)
     if waiting is None:
         tools.authority.claim(view.now_ns, modes, view.status)
+    else:
+        tools.authority.expect(modes, view.status)
     return waiting or GOING
 
 

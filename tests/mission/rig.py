@@ -59,6 +59,7 @@ class Vehicle:
         self.yaw_rad = 0.0
         self.home_m = np.array(home_m)
         self.refuses: dict[Action, str] = {}
+        self.answers_lost = False
         self.refuses_command: Callable[[Command], bool] = lambda _: False
         self.needs_stream_first = False
         self.stuck = False
@@ -100,6 +101,7 @@ class Vehicle:
             detail = "no set-points yet"
         if not detail:
             self._do(action, altitude_m)
+            detail = "no answer" if self.answers_lost else ""
         return ActionAck(self._clock.now_ns(), len(self.requested), action, not detail, detail)
 
     def _do(self, action: Action, altitude_m: float) -> None:

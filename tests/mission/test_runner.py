@@ -239,6 +239,24 @@ def test_an_accepted_mode_that_never_shows_is_an_interruption() -> None:
     assert outcome(rig)[1].startswith("the mode is still HOLD, not OFFBOARD")
 
 
+def test_what_is_done_without_an_answer_is_ours() -> None:
+    rig = Rig(FLY % "")
+    rig.vehicle.answers_lost = True
+    rig.fly()
+    assert outcome(rig) == (Result.COMPLETED, "")
+    assert sorted(rig.vehicle.requested) == sorted(dict.fromkeys(rig.vehicle.requested))
+
+
+def test_a_mode_that_nobody_asked_for_is_not_ours_while_another_is_asked_for() -> None:
+    rig = Rig(FLY % "")
+    rig.fly_to_step(1)
+    rig.vehicle.refuses[Action.OFFBOARD] = "no answer"
+    rig.fly(0.2)
+    rig.vehicle.mode = FlightMode.MANUAL
+    rig.fly(3.0)
+    assert outcome(rig) == (Result.INTERRUPTED, "the mode was changed to MANUAL")
+
+
 def test_a_lasting_bad_estimate_lands_it_and_a_passing_one_does_not() -> None:
     rig = Rig(FLY % "")
     rig.fly_to_step(1)
