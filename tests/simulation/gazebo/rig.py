@@ -13,6 +13,7 @@ from ghost.simulation.gazebo.adapter import GazeboAdapter
 from ghost.simulation.models.sensors import ImuModel, SensorModel
 from ghost.simulation.scenery import NOTHING, Scenery
 from tests.simulation.airframes import shipped
+from tests.simulation.gazebo.standin import state_json
 
 MS = 1_000_000
 SECOND = 1_000_000_000
@@ -28,6 +29,11 @@ QUIET_IMU = ImuModel(
     accel_walk=0.0,
     gyro_walk=0.0,
 )
+
+REST = {"gyro": (0.0, 0.0, 0.0), "accel": (0.0, 0.0, -9.8), "velocity": (0.0, 0.0, 0.0)}
+PLACE = {"position": (0.0, 0.0, -0.195), "quaternion": (1.0, 0.0, 0.0, 0.0)}
+REST_FRAMES = 60
+"""More than it takes to meet a vehicle at rest."""
 
 
 def iris(*sensors: SensorModel, **start: Any) -> VehicleSetup:
@@ -81,3 +87,12 @@ def answering(answer: Answer) -> Iterator[str]:
         is_over.set()
         thread.join(5.0)
         server.close()
+
+
+def said(number: int, **changes: Any) -> bytes:
+    """The answer to the packet with that number, of a vehicle that stands on its legs."""
+    return state_json((1000 + number) / 1e3, **(REST | PLACE | changes))
+
+
+def at_rest_until(number: int, then: Answer) -> Answer:
+    return lambda now: said(now) if now < number else then(now)
