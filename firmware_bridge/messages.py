@@ -3,6 +3,7 @@
 This is the one door to the dialect: nothing of pymavlink's own state leaks through it.
 """
 
+from collections.abc import Sequence
 from itertools import accumulate
 from typing import Any
 
@@ -10,7 +11,16 @@ from pymavlink.dialects.v20 import common as dialect
 
 from firmware_bridge.frame import MAGIC_V2, SIGNED_FLAG, Frame, checksum
 
-__all__ = ["Message", "decode", "dialect", "encode", "id_of", "known_name"]
+__all__ = [
+    "Message",
+    "decode",
+    "decode_values",
+    "dialect",
+    "encode",
+    "encode_values",
+    "id_of",
+    "known_name",
+]
 
 Message = Any
 """A message of the dialect. Its classes are made by a generator and have no useful types."""
@@ -60,8 +70,7 @@ def decode(frame: Frame) -> Message | None:
     kind = _KINDS.get(frame.message_id)
     if kind is None:
         return None
-    size = kind.unpacker.size
-    values = kind.unpacker.unpack(frame.payload[:size].ljust(size, b"\0"))
+    values = decode_values(frame)
     return kind(*[_field(values[place]) for place in _PLACES[frame.message_id]])
 
 
@@ -71,12 +80,34 @@ def encode(
     """A MAVLink 2 frame; a signed one still lacks its signature."""
     message.pack(_PACKER)
     payload = bytes(message.get_payload())
-    number = message.get_msgId()
     head = bytes((MAGIC_V2, len(payload), SIGNED_FLAG if signed else 0, 0, sequence))
+    return _framed(head, system, component, message.get_msgId(), payload)
+
+
+def encode_values(
+    number: int, values: Sequence[Any], *, system: int, component: int, sequence: int
+) -> bytes:
+    """The same from its fields in the order of the wire, without a message around them: a fifth of
+    the cost, for whoever sends the same hundreds of times a second.
+    """
+    payload = _KINDS[number].unpacker.pack(*values).rstrip(b"\0") or b"\0"
+    head = bytes((MAGIC_V2, len(payload), 0, 0, sequence))
+    return _framed(head, system, component, number, payload)
+
+
+def decode_values(frame: Frame) -> Sequence[Any]:
+    """The fields of a known message in the order of the wire, its arrays spread out."""
+    unpacker = _KINDS[frame.message_id].unpacker
+    values: Sequence[Any] = unpacker.unpack(
+        frame.payload[: unpacker.size].ljust(unpacker.size, b"\0")
+    )
+    return values
+
+
+def _framed(head: bytes, system: int, component: int, number: int, payload: bytes) -> bytes:
     head += bytes((system, component)) + number.to_bytes(3, "little")
-    crc = checksum(head[1:] + payload, message.crc_extra)
-    frame: bytes = head + payload + crc.to_bytes(2, "little")
-    return frame
+    crc = checksum(head[1:] + payload, _KINDS[number].crc_extra)
+    return head + payload + crc.to_bytes(2, "little")
 
 
 def _field(value: Any) -> Any:

@@ -88,7 +88,7 @@ def _sih_row(folder: Path, seconds: float) -> LatencyRow:
         marks = []
         for _ in range(SIH_SAMPLES + 1):
             hub.spin(hub.now_ns() + stretch_ns)
-            if heard:
+            if heard and heard[-1] not in marks:
                 marks.append(heard[-1])
         hub.close()
     wall_us = np.diff([at_ns for at_ns, _ in marks]) / 1e3

@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from firmware_bridge.frame import Frame
-from firmware_bridge.messages import Message, decode, dialect, encode
+from firmware_bridge.messages import decode_values, dialect, encode, encode_values
 from firmware_bridge.modes import ARMED_FLAG
 from ghost.core.clock import SystemClock
 from ghost.core.errors import LinkError, StalledError
@@ -36,6 +36,7 @@ TRUTH_NS = 20_000_000
 COMPONENT = 200
 
 _BOOT_LOOK_TICKS = 25
+_SENSOR = dialect.MAVLINK_MSG_ID_HIL_SENSOR
 _CONTROLS = dialect.MAVLINK_MSG_ID_HIL_ACTUATOR_CONTROLS
 
 
@@ -88,14 +89,24 @@ class Px4Firmware:
         if not self._link.is_up:
             self._link.accept(self._boot_ns - self._wall_ns(), self._refuse_if_ended)
         self._given_us = now_ns // 1000
-        messages, self._is_due = self._readings.messages(self._given_us, arrived)
+        before, sensor, self._is_due = self._readings.told(self._given_us, arrived)
         if self._truth_due_ns is None:  # before its first HIL_SENSOR PX4 has no time
             self._truth_due_ns = now_ns + TRUTH_NS
         elif now_ns >= self._truth_due_ns:
             self._truth_due_ns += TRUTH_NS
-            messages.insert(0, hil_state(self._given_us, self._seat.truth(), self._place))
+            before.append(hil_state(self._given_us, self._seat.truth(), self._place))
+        system = self.instance.system
+        packets = [
+            encode(message, system=system, component=COMPONENT, sequence=self._next())
+            for message in before
+        ]
+        packets.append(
+            encode_values(
+                _SENSOR, sensor, system=system, component=COMPONENT, sequence=self._next()
+            )
+        )
         try:
-            self._link.send(b"".join(map(self._frame, messages)), self._answer_ns)
+            self._link.send(b"".join(packets), self._answer_ns)
         except LinkError as error:
             raise self._explained(error) from None
         self._given_wall_ns = self._wall_ns()
@@ -143,20 +154,16 @@ class Px4Firmware:
     def _hear(self, frame: Frame) -> None:
         if frame.message_id != _CONTROLS:
             return
-        controls = decode(frame)
-        if controls is None:
-            return
-        self._answered_us = controls.time_usec
-        self._is_armed = bool(controls.mode & ARMED_FLAG)
+        time_us, _, *controls, mode = decode_values(frame)
+        self._answered_us = time_us
+        self._is_armed = bool(mode & ARMED_FLAG)
         self._answers = True
-        if controls.time_usec >= self._given_us:
-            self._motors = _motors(controls.controls[: self._rotor_count])
+        if time_us >= self._given_us:
+            self._motors = _motors(controls[: self._rotor_count])
 
-    def _frame(self, message: Message) -> bytes:
+    def _next(self) -> int:
         self._sequence = (self._sequence + 1) % 256
-        return encode(
-            message, system=self.instance.system, component=COMPONENT, sequence=self._sequence
-        )
+        return self._sequence
 
     def _watch_boot(self) -> None:
         if self.process is None:

@@ -36,8 +36,10 @@ def hil_sensor(
     imu: ImuSample | None,
     magnetometer: MagnetometerSample | None,
     barometer: BarometerSample | None,
-) -> Message:
-    """PX4's clock is what it carries, so it may come without any reading at all."""
+) -> tuple[float, ...]:
+    """The fields of HIL_SENSOR in the order of the wire. PX4's clock is what it carries, so it may
+    come without any reading at all.
+    """
     fields = 0
     ax = ay = az = p = q = r = mx = my = mz = 0.0
     pressure_hpa = height_m = temperature_c = 0.0
@@ -53,7 +55,7 @@ def hil_sensor(
         pressure_hpa = barometer.pressure_pa / _PA_PER_HPA
         height_m = altitude_m(barometer.pressure_pa)
         temperature_c = barometer.temperature_c
-    return dialect.MAVLink_hil_sensor_message(
+    return (
         now_us,
         ax,
         -ay,

@@ -2,6 +2,7 @@
 
 from collections.abc import Sequence
 from math import ceil
+from typing import NamedTuple
 
 from firmware_bridge.messages import Message
 from ghost.core.errors import ConfigError
@@ -28,6 +29,16 @@ _NEEDED = (SensorKind.IMU, SensorKind.GPS, SensorKind.MAGNETOMETER, SensorKind.B
 _USED = (*_NEEDED, SensorKind.RANGEFINDER)
 
 
+class Told(NamedTuple):
+    """What to send: HIL_SENSOR last, because PX4 takes what came before it into account when it
+    answers. It answers when there is an IMU reading in it.
+    """
+
+    before: list[Message]
+    hil_sensor: tuple[float, ...]
+    has_imu: bool
+
+
 class Readings:
     """Of each kind PX4 gets the first sensor that the robot has."""
 
@@ -48,13 +59,7 @@ class Readings:
         if SensorKind.RANGEFINDER in first:
             self._ranging = first[SensorKind.RANGEFINDER].spec.ranging
 
-    def messages(
-        self, now_us: int, arrived: Sequence[tuple[str, Sample]]
-    ) -> tuple[list[Message], bool]:
-        """To send in this order, and whether there is an IMU reading among them, which PX4 answers.
-
-        HIL_SENSOR comes last: PX4 takes what is before it into account when it answers.
-        """
+    def told(self, now_us: int, arrived: Sequence[tuple[str, Sample]]) -> "Told":
         before: list[Message] = []
         imus: list[ImuSample] = []
         magnetometer, barometer = None, None
@@ -73,7 +78,7 @@ class Readings:
                 case RangefinderSample() if self._ranging is not None:
                     before.append(distance_sensor(now_us, sample, self._ranging))
         imu = _mean(imus) if imus else None
-        return [*before, hil_sensor(now_us, imu, magnetometer, barometer)], bool(imus)
+        return Told(before, hil_sensor(now_us, imu, magnetometer, barometer), bool(imus))
 
 
 def _tick_ns(imu: SensorModel) -> int:

@@ -6,34 +6,29 @@ from typing import Any
 
 import pytest
 
-from firmware_bridge.messages import encode
+from firmware_bridge.messages import encode_values
 from ghost.core.errors import ConfigError
 from ghost.core.frames import LocalFrame
 from ghost.hal import Health, SensorKind
 from ghost.sitl.px4.airframe import px4_parameters
-from ghost.sitl.px4.packets import hil_sensor, hil_state
-from ghost.sitl.px4.readings import Readings
+from ghost.sitl.px4.packets import hil_state
+from ghost.sitl.px4.readings import Readings, Told
 from tests.sitl.px4 import rig
 
 
-def messages(*arrived: Any) -> list[Any]:
-    made, _ = Readings(rig.setup()).messages(8000, arrived)
-    return made
+def told(*arrived: Any) -> Told:
+    return Readings(rig.setup()).told(8000, arrived)
 
 
 def test_a_whole_sensor_message_has_these_bytes() -> None:
-    packet = encode(
-        hil_sensor(8000, rig.imu()[1], rig.magnetometer()[1], rig.barometer()[1]),
-        system=3,
-        component=200,
-        sequence=7,
-    )
+    values = told(rig.imu(), rig.magnetometer(), rig.barometer()).hil_sensor
+    packet = encode_values(107, values, system=3, component=200, sequence=7)
     # id is 0 and cut off, as MAVLink 2 does with zeros at the end.
     head, payload = packet[:10], packet[10:-2].ljust(65, b"\0")
     assert head == bytes((0xFD, len(packet) - 12, 0, 0, 7, 3, 200, 107, 0, 0))
-    time_us, *values, fields, sensor = struct.unpack("<Q13fIB", payload)
+    time_us, *readings, fields, sensor = struct.unpack("<Q13fIB", payload)
     assert (time_us, fields, sensor) == (8000, 0x3F | 0x1C0 | 0x1A00, 0)
-    assert values == pytest.approx(
+    assert readings == pytest.approx(
         [0.5, -0.25, -9.5, 0.125, -0.25, -0.5, 0.2, -0.1, 0.4, 1013.25, 0.0, 0.0, 25.0], abs=1e-6
     )
 
@@ -50,12 +45,13 @@ def test_a_whole_sensor_message_has_these_bytes() -> None:
     ],
 )
 def test_only_what_arrived_and_works_is_said_to_be_new(arrived: list[Any], fields: int) -> None:
-    (sensor,) = messages(*arrived)
-    assert (sensor.time_usec, sensor.fields_updated) == (8000, fields)
+    time_us, *_, seen, _ = told(*arrived).hil_sensor
+    assert (time_us, seen) == (8000, fields)
+    assert told(*arrived).has_imu == bool(fields & 0x3F)
 
 
 def test_gps_in_centimetres_and_north_east_down() -> None:
-    sent, _ = messages(rig.gps(), rig.imu())
+    (sent,) = told(rig.gps(), rig.imu()).before
     assert (sent.lat, sent.lon, sent.alt) == (471_234_567, 85_000_000, 488_250)
     assert (sent.vn, sent.ve, sent.vd, sent.vel) == (400, -300, -50, 500)
     assert sent.cog == 32313  # atan2(-3, 4) is -36.87 degrees
@@ -65,7 +61,7 @@ def test_gps_in_centimetres_and_north_east_down() -> None:
 
 @pytest.mark.parametrize(("range_m", "seen_cm"), [(1.234, 123), (float("inf"), 1201)])
 def test_a_range_downwards(range_m: float, seen_cm: int) -> None:
-    sent, _ = messages(rig.rangefinder(range_m), rig.imu())
+    (sent,) = told(rig.rangefinder(range_m), rig.imu()).before
     assert (sent.min_distance, sent.max_distance, sent.current_distance) == (5, 1200, seen_cm)
     assert (sent.orientation, sent.time_boot_ms) == (25, 8)
 
@@ -81,9 +77,7 @@ def test_truth_nose_to_the_east_is_a_quarter_turn_from_north() -> None:
 
 
 def test_a_quick_imu_is_averaged_and_a_slow_one_refused() -> None:
-    sent, has_imu = Readings(rig.setup()).messages(8000, [rig.imu(9.0), rig.imu(10.0)])
-    assert has_imu
-    assert sent[0].zacc == pytest.approx(-9.5)
+    assert told(rig.imu(9.0), rig.imu(10.0)).hil_sensor[3] == pytest.approx(-9.5)
     assert imu_of(1_000_000).tick_ns == 4_000_000
     assert imu_of(2_500_000).tick_ns == 5_000_000
     with pytest.raises(ConfigError, match="imu has a period of 20000000 ns; PX4 needs one of"):
