@@ -29,14 +29,18 @@ class Scheme(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Endpoint:
-    """place is a device for a serial link and a host for the others; number is baud or port."""
+    """place is a device for a serial link and a host for the others; number is baud or port.
+    local is the port that a udpout link speaks from, where it matters; 0 is any.
+    """
 
     scheme: Scheme
     place: str
     number: int
+    local: int = 0
 
     def __str__(self) -> str:
-        return f"{self.scheme}://{self.place}:{self.number}"
+        local = f"?local={self.local}" if self.local else ""
+        return f"{self.scheme}://{self.place}:{self.number}{local}"
 
 
 def parse_endpoint(url: str) -> Endpoint:
@@ -45,6 +49,7 @@ def parse_endpoint(url: str) -> Endpoint:
     if not (separator and colon and place) or scheme not in tuple(Scheme):
         raise ConfigError(f"link {url!r}; expected a form like {' or '.join(FORMS)}")
     known = Scheme(scheme)
+    number, local = _parted(url, known, number)
     if not (number.isascii() and number.isdigit()):
         what = "baud rate" if known is Scheme.SERIAL else "port"
         raise ConfigError(f"link {url!r} has a {what} of {number!r}; expected a number")
@@ -63,7 +68,22 @@ def parse_endpoint(url: str) -> Endpoint:
         )
     elif not (0 if known in (Scheme.UDP_IN, Scheme.TCP_IN) else 1) <= value <= 65535:
         raise ConfigError(f"link {url!r} has a port of {value}; expected 1 to 65535")
-    return Endpoint(known, place, value)
+    return Endpoint(known, place, value, local)
+
+
+def _parted(url: str, scheme: Scheme, number: str) -> tuple[str, int]:
+    """The port there, and that of our own end in `udpout://host:14540?local=14580`."""
+    number, mark, option = number.partition("?")
+    if not mark:
+        return number, 0
+    key, _, value = option.partition("=")
+    is_port = value.isascii() and value.isdigit() and len(value) < 6 and 1 <= int(value) <= 65535
+    if scheme is not Scheme.UDP_OUT or key != "local" or not is_port:
+        raise ConfigError(
+            f"link {url!r} has an option {option!r}; expected none, or the port that a udpout link "
+            "speaks from: udpout://127.0.0.1:14540?local=14580"
+        )
+    return number, int(value)
 
 
 Address = tuple[object, ...]

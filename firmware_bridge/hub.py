@@ -183,6 +183,10 @@ class Hub:
         """What has arrived on a link that is readable; deliver() hands it on."""
         self._inbox.extend((frame, link, now_ns) for frame in link.receive(now_ns))
 
+    def hear(self, frame: Frame, link: Link, now_ns: int) -> None:
+        """A frame that another hub has read; deliver() hands it on."""
+        self._inbox.append((frame, link, now_ns))
+
     def deliver(self) -> None:
         while self._inbox:
             self._deliver(*self._inbox.popleft())

@@ -70,7 +70,7 @@ def open_transport(
         case Scheme.SERIAL:
             return SerialTransport(endpoint.place, endpoint.number)
         case Scheme.UDP_IN | Scheme.UDP_OUT:
-            return UdpTransport(endpoint.scheme, *lookup(), on_stranger)
+            return UdpTransport(endpoint.scheme, *lookup(), on_stranger, local=endpoint.local)
         case Scheme.TCP_IN:
             return TcpListener(*lookup(), on_stranger)
         case Scheme.TCP_OUT:
@@ -134,7 +134,13 @@ class UdpTransport:
     has_room = True  # a datagram goes at once, or not at all
 
     def __init__(
-        self, scheme: Scheme, family: int, address: Address, on_stranger: Callable[[], None]
+        self,
+        scheme: Scheme,
+        family: int,
+        address: Address,
+        on_stranger: Callable[[], None],
+        *,
+        local: int = 0,
     ) -> None:
         self.is_held = False
         self.is_ready = True
@@ -150,6 +156,8 @@ class UdpTransport:
                 self._socket.bind(address)
             else:
                 self._socket.setsockopt(socket.SOL_SOCKET, socket.SO_BROADCAST, 1)
+                if local:
+                    self._socket.bind(("", local))
         except OSError:
             self._socket.close()
             raise

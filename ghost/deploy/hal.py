@@ -56,30 +56,41 @@ def derive_simulation(
     view: bool = False,
 ) -> AdapterBackend:
     """The generic backend: any simulator, with the embedded autopilot."""
-    airframe, sim = description.airframe, description.sim
-    if airframe is None or sim is None:
+    sim = description.sim
+    if sim is None:
         raise MissingHalError(_way_out(description, "sim"))
-    config = description.autopilot
     adapter = load_adapter(simulator or sim.simulator)
-    vehicle = VehicleSetup(airframe, description.sensors, _standing(start, airframe))
+    vehicle = vehicle_setup(description, start)
     refuse_impossible(adapter, vehicle, wind, happenings)
     refuse_unseeable(adapter, description.sensors, scenery, view=view)
-
-    def make_autopilot(scenario: ScenarioSpec) -> Autopilot:
-        estimator = Estimator(estimator_config(description.sensors, scenario.origin))
-        return Autopilot(airframe, description.envelope, estimator, config)
-
     return AdapterBackend(
         adapter,
         vehicle,
         description.envelope,
-        make_autopilot,
-        control_period_ns=config.control_period_ns,
+        lambda scenario: make_autopilot(description, scenario),
+        control_period_ns=description.autopilot.control_period_ns,
         wind=wind,
         happenings=happenings,
         scenery=scenery,
         view=view,
     )
+
+
+def vehicle_setup(description: RobotDescription, start: Start) -> VehicleSetup:
+    """A robot as a simulator's vehicle."""
+    airframe = description.airframe
+    if airframe is None or description.sim is None:
+        raise MissingHalError(_way_out(description, "sim"))
+    return VehicleSetup(airframe, description.sensors, _standing(start, airframe))
+
+
+def make_autopilot(description: RobotDescription, scenario: ScenarioSpec) -> Autopilot:
+    """The embedded one of a robot, for one run."""
+    airframe = description.airframe
+    if airframe is None:
+        raise MissingHalError(_way_out(description, "sim"))
+    estimator = Estimator(estimator_config(description.sensors, scenario.origin))
+    return Autopilot(airframe, description.envelope, estimator, description.autopilot)
 
 
 def estimator_config(sensors: tuple[SensorModel, ...], origin: Geodetic) -> EstimatorConfig:

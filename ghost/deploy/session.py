@@ -91,7 +91,7 @@ class SimulatedFlight:
             )
             manifest = _manifest(order, deterministic=capabilities.deterministic)
             self._recorder = RunRecorder(order.out, self.bus, manifest)  # leaves files, so last
-            introduce(self.bus, capabilities, scenario.scenery)
+            introduce(self.bus, capabilities.sensors, scenario.scenery)
         except BaseException:
             self.backend.shutdown()
             raise

@@ -2,12 +2,14 @@
 turned into an alarm when the vehicle runs into them.
 """
 
+from collections.abc import Iterable
+
 import numpy as np
 
 from ghost.core.channels import Channel
 from ghost.core.rotations import multiply
 from ghost.events import EVENTS, Bus, Event, EventKind, Severity
-from ghost.hal import CameraCalibration, Capabilities, ContactSample, Lens, SensorSpec, Transform
+from ghost.hal import CameraCalibration, ContactSample, Lens, SensorSpec, Transform
 from ghost.hal.channels import CONTACT, SCENE, TRANSFORMS
 from ghost.simulation.scenery import Scenery
 
@@ -15,10 +17,10 @@ _OPTICAL = (0.5, -0.5, 0.5, -0.5)
 """From a lens' axes, as images have them (right, down, ahead), to the sensor's."""
 
 
-def introduce(bus: Bus, capabilities: Capabilities, scenery: Scenery) -> None:
+def introduce(bus: Bus, sensors: Iterable[SensorSpec], scenery: Scenery) -> None:
     """Say where sensors sit, how cameras see, and what stands in the world."""
     now_ns = bus.now_ns()
-    for spec in capabilities.sensors:
+    for spec in sensors:
         if spec.frame_id != "body":
             bus.publish(TRANSFORMS, _transform(spec, now_ns))
         if spec.lens is not None:

@@ -23,7 +23,8 @@ from ghost.sitl import reports
 from ghost.sitl.identity import autopilot_version
 from ghost.sitl.vehicle import SitlVehicle
 
-GROUND_STATION_PORT = 14550
+GROUND_STATION_PORTS = range(14550, 14550 + 254)
+"""One a vehicle."""
 ONBOARD_HZ: Mapping[str, float] = {
     "ATTITUDE": 100.0,
     "ATTITUDE_QUATERNION": 50.0,
@@ -151,7 +152,7 @@ class Streams:
 
 
 def _default_hz(link: Link) -> Mapping[str, float]:
-    return GROUND_STATION_HZ if link.endpoint.number == GROUND_STATION_PORT else ONBOARD_HZ
+    return GROUND_STATION_HZ if link.endpoint.number in GROUND_STATION_PORTS else ONBOARD_HZ
 
 
 def _of_state(

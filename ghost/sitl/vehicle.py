@@ -1,4 +1,4 @@
-"""One simulated vehicle: physics, autopilot and gate, and what the face asks of them."""
+"""One simulated vehicle, as its MAVLink face sees it: autopilot, gate and sensors."""
 
 import itertools
 from typing import TypeVar, cast
@@ -7,7 +7,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ghost.autopilot import AutopilotConfig
-from ghost.core.frames import LocalFrame
+from ghost.core.clock import Clock
+from ghost.core.frames import Geodetic, LocalFrame
 from ghost.core.rotations import yaw_of
 from ghost.hal import (
     Action,
@@ -20,45 +21,41 @@ from ghost.hal import (
     Health,
     SafetyEnvelope,
     Sample,
-    ScenarioSpec,
     VehicleState,
     VehicleStatus,
 )
 from ghost.hal.airframe import Airframe
-from ghost.simulation.backend import AdapterBackend
+from ghost.simulation.embedded import EmbeddedVehicle
 
 FloatArray = NDArray[np.float64]
 S = TypeVar("S", bound=Sample)
 
-STEP_NS = 1_000_000
-_LONGEST_NS = 2**62
-
 
 class SitlVehicle:
-    """Begins its run when it is made; step() lets simulated time pass."""
+    """What is told of an embedded vehicle, and what may be asked of it, between two steps."""
 
     def __init__(
         self,
-        backend: AdapterBackend,
+        embedded: EmbeddedVehicle,
+        clock: Clock,
+        *,
+        origin: Geodetic,
         airframe: Airframe,
         envelope: SafetyEnvelope,
         config: AutopilotConfig,
-        *,
-        seed: int = 0,
     ) -> None:
         self.airframe, self.envelope, self.config = airframe, envelope, config
-        self.scenario = ScenarioSpec("sitl", seed, STEP_NS, _LONGEST_NS)
-        self.frame = LocalFrame(self.scenario.origin)
-        self._backend = backend
-        backend.reset(self.scenario, seed)
-        self._autopilot = backend.flight_controller.autopilot
+        self.frame = LocalFrame(origin)
+        self._embedded = embedded
+        self._clock = clock
+        self._autopilot = embedded.autopilot
         self._sequence = itertools.count()
         self._state: VehicleState | None = None
         self._was_armed = False
 
     @property
     def now_ns(self) -> int:
-        return self._backend.clock.now_ns()
+        return self._clock.now_ns()
 
     @property
     def period_ns(self) -> int:
@@ -119,32 +116,28 @@ class SitlVehicle:
 
     def state(self) -> VehicleState | None:
         """The estimate of now; None before there is one."""
-        if self._state is None and self.is_located:
+        known = self._state
+        if (known is None or known.stamp_ns != self.now_ns) and self.is_located:
             self._state = self._autopilot.estimator.state(0)
         return self._state
 
     def newest(self, kind: type[S]) -> S | None:
         """The newest sample of a type, from whichever sensor gives it and works."""
-        for provider in self._backend.sensors.values():
+        for provider in self._embedded.providers.values():
             sample = provider.poll()
             if isinstance(sample, kind) and sample.health is not Health.OFFLINE:
                 return sample
         return None
 
-    def step(self) -> None:
-        """One control period."""
-        self._backend.step(self.period_ns)
-        self._state = None
-
     def request(self, action: Action, *, altitude_m: float = 0.0) -> ActionAck:
-        ack = self._backend.flight_controller.request(action, altitude_m=altitude_m)
+        ack = self._embedded.request(action, altitude_m=altitude_m)
         if action is Action.ARM and ack.accepted:
             self._was_armed = True
-            self._backend.sensors["status"].push(self._autopilot.status())  # with the new home
+            self._embedded.providers["status"].push(self._autopilot.status())  # with the new home
         return ack
 
     def send(self, command: Command) -> CommandAck:
-        return self._backend.actuators.send(command)
+        return self._embedded.gate.send(command)
 
     def stamp(self) -> tuple[int, int]:
         """The stamp and sequence of the next command."""
@@ -153,10 +146,7 @@ class SitlVehicle:
     def revive(self) -> None:
         """Undo a kill, as PX4 does by a restart."""
         self._autopilot.reset_kill()
-        self._backend.actuators.reset()
-
-    def close(self) -> None:
-        self._backend.shutdown()
+        self._embedded.gate.reset()
 
     def _status(self) -> VehicleStatus | None:
-        return cast("VehicleStatus | None", self._backend.sensors["status"].poll())
+        return cast("VehicleStatus | None", self._embedded.providers["status"].poll())

@@ -1,5 +1,6 @@
 """`ghost sitl`, begun wrongly and ended properly."""
 
+import os
 import signal
 import socket
 import subprocess
@@ -14,8 +15,17 @@ from ghost.cli import main
     ("arguments", "complaint"),
     [
         (["nosuch"], "no robot named 'nosuch'"),
-        (["x500", "--speed", "0"], "speed is 0.0; expected above 0"),
-        (["x500", "--system", "256"], "system is 256; expected 1 to 255"),
+        ([], "no robot is given"),
+        (["x500", "--robot", "hexa"], "ROBOT and --robot are both given"),
+        (["ground_station"], "robot ground_station can't fly in a swarm"),
+        (["x500", "--time", "scaled:0"], "a time factor of 0.0; expected above 0"),
+        (["x500", "--time", "soon"], "expected lockstep, realtime or scaled:F"),
+        (["x500", "--vehicles", "0"], "--vehicles is 0; expected 1 or more"),
+        (["x500", "--vehicles", "11"], "port 14550 is vehicle 1's ground station and vehicle 11"),
+        (["x500", "--vehicles", "255", "--mission", "hover"], "vehicle id 255; expected 1 to 254"),
+        (["x500", "--system", "0"], "vehicle id 0; expected 1 to 254"),
+        (["x500", "--layout", "heap"], "layout is 'heap'; expected grid, circle, or a .yaml file"),
+        (["x500", "--vehicles", "2", "--link", "tcpin://0.0.0.0:1"], "--link is one vehicle's"),
         (["x500", "--link", "carrier://pigeon:1"], "expected a form like"),
         (["x500", "--simulator", "nosuch"], "nosuch"),
     ],
@@ -34,7 +44,9 @@ def test_a_port_that_is_taken_is_an_error(capsys: pytest.CaptureFixture[str]) ->
     with socket.create_server(("127.0.0.1", 0)) as taken:
         port = taken.getsockname()[1]
         assert main(["sitl", "x500", "--link", f"tcpin://127.0.0.1:{port}"]) == 1
-    assert f"tcpin://127.0.0.1:{port} can't be opened" in capsys.readouterr().err
+    said = capsys.readouterr().err
+    assert f"needs TCP port {port}, which is held by " in said
+    assert f"(pid {os.getpid()})" in said
 
 
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])

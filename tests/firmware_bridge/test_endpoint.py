@@ -17,6 +17,10 @@ BY_PATH = "/dev/serial/by-path/pci-0000:00:14.0-usb-0:1:1.0"
         ("udpin://0.0.0.0:14540", Endpoint(Scheme.UDP_IN, "0.0.0.0", 14540)),  # noqa: S104
         ("udpin://127.0.0.1:0", Endpoint(Scheme.UDP_IN, "127.0.0.1", 0)),
         ("udpout://px4-sitl.local:65535", Endpoint(Scheme.UDP_OUT, "px4-sitl.local", 65535)),
+        (
+            "udpout://127.0.0.1:14540?local=18540",
+            Endpoint(Scheme.UDP_OUT, "127.0.0.1", 14540, 18540),
+        ),
         ("tcpin://[::1]:5760", Endpoint(Scheme.TCP_IN, "[::1]", 5760)),
         ("tcpout://[fe80::1%eth0]:1", Endpoint(Scheme.TCP_OUT, "[fe80::1%eth0]", 1)),
     ],
@@ -51,6 +55,17 @@ def test_zeros_before_a_number_do_not_change_it() -> None:
                 "udpin://127.0.0.1",
                 "udpin://:14540",
                 "://127.0.0.1:1",
+            )
+        ],
+        *[
+            (url, "expected none, or the port that a udpout link speaks from")
+            for url in (
+                "udpout://127.0.0.1:14540?",
+                "udpout://127.0.0.1:14540?local=0",
+                "udpout://127.0.0.1:14540?local=65536",
+                "udpout://127.0.0.1:14540?from=5",
+                "udpin://127.0.0.1:14540?local=5",
+                "serial:///dev/ttyACM0:57600?local=5",
             )
         ],
         ("serial://dev/ttyACM0:57600", "a device begins with a slash: serial:///dev/ttyACM0"),

@@ -11,8 +11,7 @@ from firmware_bridge.hub import Hub, Received
 from firmware_bridge.messages import Message, dialect
 from firmware_bridge.vehicle import Vehicle
 from ghost.core.clock import SystemClock
-from ghost.deploy import load_robot
-from ghost.deploy.sitl import Sitl, SitlOrder
+from ghost.deploy import Swarm, parse_time
 
 SPEED = 5.0
 SECOND_NS = 1_000_000_000
@@ -106,14 +105,22 @@ def flying(speed: float = SPEED, signing_key: Path | None = None) -> Iterator[Cl
     link = hub.add(parse_endpoint("udpin://127.0.0.1:0"))
     assert link._transport is not None
     port = getattr(link._transport, "port")  # noqa: B009 - not every transport has one
-    links = (f"udpout://127.0.0.1:{port}",)
-    sitl = Sitl(SitlOrder(load_robot("x500"), links, speed=speed, signing_key=signing_key))
-    thread = threading.Thread(target=sitl.run)
+    is_over = threading.Event()
+    swarm = Swarm(
+        time_plan=parse_time(f"scaled:{speed}", step_ns=4_000_000), signing_key=signing_key
+    )
+    swarm.spawn("x500", links=[f"udpout://127.0.0.1:{port}"])
+    thread = threading.Thread(target=_fly, args=(swarm, is_over))
     thread.start()
     try:
         yield Client(hub)
     finally:
-        sitl.stop()
+        is_over.set()
         thread.join(10.0)
         hub.close()
         assert not thread.is_alive()
+
+
+def _fly(swarm: Swarm, is_over: threading.Event) -> None:
+    with swarm:
+        swarm.run(is_over.is_set)

@@ -2,6 +2,7 @@
 
 import math
 from collections.abc import Iterator
+from dataclasses import dataclass
 from typing import Any
 
 import pytest
@@ -10,8 +11,8 @@ from hypothesis import strategies as st
 
 from firmware_bridge.frame import Framer
 from firmware_bridge.messages import dialect, encode
-from ghost.deploy import load_robot
-from ghost.deploy.sitl import Sitl, SitlOrder
+from ghost.deploy import Swarm
+from ghost.sitl.voice import Voice
 
 COMMANDS = (
     *(16, 20, 21, 22, 92, 176, 178, 179, 185, 192, 224, 246, 300, 400, 410, 510, 511, 512, 520),
@@ -41,13 +42,29 @@ NUMBERS = st.one_of(
 )
 
 
+CONTROL_S = 0.004
+
+
+@dataclass
+class Rig:
+    swarm: Swarm
+    voice: Voice
+
+    def step(self, count: int) -> None:
+        for _ in range(count):
+            self.swarm.step(CONTROL_S)
+
+
 @pytest.fixture(scope="module")
-def sitl() -> Iterator[Sitl]:
-    sitl = Sitl(SitlOrder(load_robot("x500"), ("udpin://127.0.0.1:0",)))
-    while sitl.vehicle.blocked:
-        sitl.vehicle.step()
-    yield sitl
-    sitl.close()
+def rig() -> Iterator[Rig]:
+    with Swarm() as swarm:
+        drone = swarm.spawn("x500", links=["udpin://127.0.0.1:0"])
+        swarm.start()
+        assert drone.voice is not None
+        rig = Rig(swarm, drone.voice)
+        while rig.voice.vehicle.blocked:
+            rig.step(1)
+        yield rig
 
 
 def field(name: str, kind: str, length: int) -> st.SearchStrategy[Any]:
@@ -82,21 +99,18 @@ def messages(draw: st.DrawFn) -> Any:
     max_examples=300, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture]
 )
 @given(heard=st.lists(messages(), min_size=1, max_size=6))
-def test_any_message_is_survived(sitl: Sitl, heard: list[Any]) -> None:
-    hub, vehicle = sitl.hub, sitl.vehicle
+def test_any_message_is_survived(rig: Rig, heard: list[Any]) -> None:
+    hub, vehicle, face = rig.voice.hub, rig.voice.vehicle, rig.voice.face
     if vehicle.killed:
         vehicle.revive()
-    if not vehicle.armed and not sitl.face.pilot.arm():
-        sitl.face.pilot.choose("TAKEOFF")
-        for _ in range(500):
-            vehicle.step()
+    if not vehicle.armed and not face.pilot.arm():
+        face.pilot.choose("TAKEOFF")
+        rig.step(500)
     for message in heard:
         raw = encode(message, system=245, component=190, sequence=0)
         for frame in Framer().feed(raw):
             hub._deliver(frame, hub.links[0], hub.now_ns())
-        for _ in range(5):
-            vehicle.step()
-            sitl.face.step()
+        rig.step(5)
     east_m, north_m, up_m = vehicle.position_enu_m.tolist()
     assert math.isfinite(east_m + north_m + up_m)
-    sitl.face.heartbeat()
+    face.heartbeat()

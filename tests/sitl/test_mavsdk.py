@@ -28,7 +28,7 @@ def system() -> Iterator[Any]:
     with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as finder:
         finder.bind(("127.0.0.1", 0))
         port = finder.getsockname()[1]
-    command = ["sitl", "x500", "--speed", "5", "--link", f"udpout://127.0.0.1:{port}"]
+    command = ["sitl", "x500", "--time", "scaled:5", "--link", f"udpout://127.0.0.1:{port}"]
     vehicle = subprocess.Popen(
         [sys.executable, "-m", "ghost.cli", *command], stdout=subprocess.PIPE, text=True
     )
