@@ -14,6 +14,7 @@ _OF_AN_EYE: tuple[FaultKind, ...] = tuple(
     kind for kind in FaultKind if kind not in {FaultKind.STRENGTH, FaultKind.CHARGE}
 )
 _OF_A_SENSOR = tuple(kind for kind in _OF_AN_EYE if kind is not FaultKind.BLINDED)
+_PAD_M = 0.5  # what a vehicle that stands may have under its legs
 
 
 def refuse_impossible(
@@ -23,6 +24,11 @@ def refuse_impossible(
     happenings: Collection[Happening],
 ) -> None:
     """Raise ConfigError for the first that can't happen: in the air it would just not happen."""
+    if not adapter.capabilities.any_start and not _stands(vehicle):
+        raise ConfigError(
+            f"simulator {adapter.adapter_type} has its vehicles where they stand; leave the "
+            "scenario's start out, or give a place on the ground and no motion"
+        )
     targets = _targets(vehicle)
     for what in (wind, *(happening.what for happening in happenings)):
         if isinstance(what, Fault):
@@ -49,6 +55,14 @@ def refuse_unseeable(
             )
     if view and not known.view:
         raise ConfigError(f"simulator {name} has no window for --view; {able}")
+
+
+def _stands(vehicle: VehicleSetup) -> bool:
+    start = vehicle.start
+    if any(start.velocity_enu_mps) or any(start.rate_flu_rps):
+        return False
+    lowest_m = -min(leg[2] for leg in vehicle.airframe.legs_flu_m)
+    return start.position_enu_m is None or start.position_enu_m[2] < lowest_m + _PAD_M
 
 
 def _refuse_fault(

@@ -131,6 +131,7 @@ class SimulatorCapabilities:
     cameras: bool = False
     contacts: bool = False
     view: bool = False
+    any_start: bool = True
     in_process: bool = False
 
 

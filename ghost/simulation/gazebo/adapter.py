@@ -20,6 +20,7 @@ class GazeboAdapter(PhysicsAdapter):
         wind=False,
         disturbance=False,
         faults=tuple(FaultKind),
+        any_start=False,
     )
 
     def __init__(self, address: str = "") -> None:

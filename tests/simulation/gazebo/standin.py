@@ -11,6 +11,7 @@ import socket
 import struct
 import threading
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from types import TracebackType
 from typing import Any, Self
 
@@ -20,6 +21,7 @@ from ghost.core.frames import attitude_enu_to_ned
 from ghost.hal.airframe import Airframe
 from ghost.simulation.adapter import Start
 from ghost.simulation.lightweight.physics import Multirotors
+from tests.simulation.airframes import MAINS
 
 OFFLINE_POLL_S, ONLINE_POLL_S = 0.001, 0.010
 MISSES = 5
@@ -57,6 +59,8 @@ class StandIn:
         loses_answer: Loses = nothing,
     ) -> None:
         self.step_ns, self.extras, self.lock_step = step_ns, extras, lock_step
+        # Gazebo's motors don't sag.
+        airframes = tuple(replace(airframe, battery=MAINS) for airframe in airframes)
         self.physics = Multirotors(airframes, starts or [Start()] * len(airframes), step_ns)
         self.time_ns = 0
         self.loses_frame, self.loses_answer = loses_frame, loses_answer

@@ -9,6 +9,8 @@ import numpy as np
 import pytest
 
 from ghost.core.errors import ConfigError, StalledError
+from ghost.deploy import build_hal, load_robot
+from ghost.simulation.adapter import Start
 from ghost.simulation.gazebo.adapter import GazeboAdapter
 from ghost.simulation.gazebo.protocol import GazeboError
 from tests.simulation.gazebo.client import Client
@@ -204,3 +206,20 @@ def test_a_start_that_gazebo_has_is_taken() -> None:
     ):
         place = adapter.ground_truth(0).position_enu_m
         np.testing.assert_allclose(place, (3.0, -4.0, 0.19), atol=0.01)
+
+
+@pytest.mark.parametrize(
+    "start",
+    [
+        Start(position_enu_m=(0.0, 0.0, 5.0)),
+        Start(velocity_enu_mps=(1.0, 0.0, 0.0)),
+        Start(rate_flu_rps=(0.0, 0.0, 1.0)),
+    ],
+)
+def test_a_start_that_no_vehicle_in_gazebo_can_have_is_refused_before_the_server_is_asked(
+    start: Start,
+) -> None:
+    assert not GazeboAdapter().capabilities.any_start
+    with pytest.raises(ConfigError, match="gazebo has its vehicles where they stand"):
+        build_hal(load_robot("iris"), mode="sim", start=start)
+    build_hal(load_robot("iris"), mode="sim", start=Start(position_enu_m=(3.0, 0.0, 0.4)))
