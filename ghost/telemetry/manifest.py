@@ -2,6 +2,7 @@
 
 import hashlib
 import json
+import os
 import platform
 import subprocess
 from collections.abc import Mapping
@@ -115,7 +116,9 @@ def _snapshot(config: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def write_manifest(manifest: Manifest, folder: Path) -> None:
-    """Written whole or not at all: a crash leaves the previous one."""
+    """Written whole or not at all, and on the disk: without it a log can't be repaired. A crash
+    leaves the previous one.
+    """
     plain = asdict(replace(manifest, config=dict(manifest.config)))
     plain["log"]["channels"] = list(plain["log"]["channels"])
     try:
@@ -124,8 +127,15 @@ def write_manifest(manifest: Manifest, folder: Path) -> None:
         reason = " ".join(str(error).split())
         raise ConfigError(f"the manifest holds what YAML can't: {reason}") from None
     unfinished = folder / f".{MANIFEST_NAME}.new"
-    unfinished.write_text(text, encoding="utf-8")
-    unfinished.replace(folder / MANIFEST_NAME)
+    try:
+        with unfinished.open("w", encoding="utf-8") as stream:
+            stream.write(text)
+            stream.flush()
+            os.fsync(stream.fileno())
+        unfinished.replace(folder / MANIFEST_NAME)
+    except BaseException:
+        unfinished.unlink(missing_ok=True)
+        raise
 
 
 def read_manifest(folder: Path) -> Manifest:

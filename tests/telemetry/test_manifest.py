@@ -1,3 +1,4 @@
+import os
 import platform
 import shutil
 import struct
@@ -289,6 +290,40 @@ def test_a_failed_write_leaves_the_previous_manifest(folder: Path) -> None:
     with pytest.raises(ConfigError, match=r"^the manifest holds what YAML can't: .+$"):
         write_manifest(replace(read_manifest(folder), config={"gain": np.float64(2)}), folder)
     assert (folder / "manifest.yaml").read_bytes() == before
+
+
+def test_a_manifest_is_on_the_disk_before_it_takes_the_old_one_s_place(
+    folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A power cut between the two would leave an empty file, and a log that can't be repaired."""
+    told: list[str] = []
+    sync, move = os.fsync, Path.replace
+
+    def synced(descriptor: int) -> None:
+        sync(descriptor)
+        told.append(f"{Path(f'/proc/self/fd/{descriptor}').readlink().name} synced")
+
+    def moved(path: Path, target: Path) -> Path:
+        told.append(f"{path.name} moved to {target.name}")
+        return move(path, target)
+
+    monkeypatch.setattr(os, "fsync", synced)
+    monkeypatch.setattr(Path, "replace", moved)
+    write_manifest(read_manifest(folder), folder)
+    assert told == [".manifest.yaml.new synced", ".manifest.yaml.new moved to manifest.yaml"]
+
+
+def test_a_manifest_that_finds_no_room_leaves_nothing_but_the_previous_one(
+    folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def refuse(_: int) -> None:
+        raise OSError(28, "No space left on device")
+
+    before = {path: path.read_bytes() for path in folder.iterdir()}
+    monkeypatch.setattr(os, "fsync", refuse)
+    with pytest.raises(OSError, match="No space left"):
+        write_manifest(read_manifest(folder), folder)
+    assert {path: path.read_bytes() for path in folder.iterdir()} == before
 
 
 # The git facts, in a checkout of its own.
