@@ -5,6 +5,7 @@ one struct; the mcap package's writer, which builds an object per record, takes 
 
 import struct
 import zlib
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import IO
 
@@ -49,16 +50,13 @@ class McapFile:
 
     def add_schema(self, name: str, encoding: str, definition: bytes) -> int:
         number = len(self._schemas) + 1
-        body = struct.pack("<H", number) + _text(name) + _text(encoding) + _sized(definition)
-        self._schemas.append(_record(_SCHEMA, body))
+        self._schemas.append(schema_record(number, name, encoding, definition))
         self._put(self._schemas[-1])
         return number
 
     def add_channel(self, topic: str, encoding: str, schema: int, metadata: dict[str, str]) -> int:
         number = len(self._channels) + 1
-        pairs = b"".join(_text(key) + _text(value) for key, value in metadata.items())
-        body = struct.pack("<HH", number, schema) + _text(topic) + _text(encoding) + _sized(pairs)
-        self._channels.append(_record(_CHANNEL, body))
+        self._channels.append(channel_record(number, schema, topic, encoding, metadata))
         self._put(self._channels[-1])
         self._counts[number] = 0
         return number
@@ -91,25 +89,15 @@ class McapFile:
 
     def finish(self) -> None:
         self._end_chunk()
-        self._write(_record(_DATA_END, struct.pack("<I", 0)))
-        summary_at = self._written
-        groups = [
-            (_SCHEMA, b"".join(self._schemas)),
-            (_CHANNEL, b"".join(self._channels)),
-            (_STATISTICS, _record(_STATISTICS, self._statistics())),
-            (_CHUNK_INDEX, b"".join(self._chunk_indexes)),
-        ]
-        summary, offsets = b"", b""
-        for opcode, group in groups:
-            if group:
-                at = summary_at + len(summary)
-                offsets += _record(_SUMMARY_OFFSET, struct.pack("<BQQ", opcode, at, len(group)))
-                summary += group
-        offsets_at = summary_at + len(summary)
-        # The footer's checksum covers the summary and the footer up to the checksum itself.
-        footer = struct.pack("<BQQQ", _FOOTER, 20, summary_at, offsets_at)
-        checksum = zlib.crc32(summary + offsets + footer)
-        self._write(summary + offsets + footer + struct.pack("<I", checksum) + MAGIC)
+        self._write(
+            ending(
+                self._written,
+                self._schemas,
+                self._channels,
+                self._chunk_indexes,
+                Span(self._counts, self._start_ns or 0, self._end_ns),
+            )
+        )
         self._stream.flush()
 
     def _put(self, record: bytes) -> None:
@@ -136,13 +124,12 @@ class McapFile:
             self._write(_record(_MESSAGE_INDEX, packed))
             self._counts[channel] += len(entries) // 2
         self._chunk_indexes.append(
-            _record(
-                _CHUNK_INDEX,
-                struct.pack("<QQQQ", start_ns, chunk.end_ns, chunk_at, chunk_length)
-                + _sized(places)
-                + struct.pack("<Q", self._written - index_at)
-                + _text("zstd")
-                + struct.pack("<QQ", len(compressed), chunk.size),
+            chunk_index_record(
+                (start_ns, chunk.end_ns),
+                (chunk_at, chunk_length, self._written - index_at),
+                places,
+                "zstd",
+                (len(compressed), chunk.size),
             )
         )
         if chunk.start_ns is not None:
@@ -150,23 +137,93 @@ class McapFile:
             self._end_ns = max(self._end_ns, chunk.end_ns)
         self._chunk = _Chunk()
 
-    def _statistics(self) -> bytes:
-        counts = b"".join(struct.pack("<HQ", *entry) for entry in self._counts.items())
-        return struct.pack(
-            "<QHIIIIQQ",
-            sum(self._counts.values()),
-            len(self._schemas),
-            len(self._channels),
-            0,
-            0,
-            len(self._chunk_indexes),
-            self._start_ns or 0,
-            self._end_ns,
-        ) + _sized(counts)
-
     def _write(self, data: bytes) -> None:
         self._stream.write(data)
         self._written += len(data)
+
+
+@dataclass(frozen=True, slots=True)
+class Span:
+    """How many messages each channel has, and when they were."""
+
+    counts: Mapping[int, int]
+    start_ns: int
+    end_ns: int
+
+
+def schema_record(number: int, name: str, encoding: str, definition: bytes) -> bytes:
+    body = struct.pack("<H", number) + _text(name) + _text(encoding) + _sized(definition)
+    return _record(_SCHEMA, body)
+
+
+def channel_record(
+    number: int, schema: int, topic: str, encoding: str, metadata: Mapping[str, str]
+) -> bytes:
+    pairs = b"".join(_text(key) + _text(value) for key, value in metadata.items())
+    body = struct.pack("<HH", number, schema) + _text(topic) + _text(encoding) + _sized(pairs)
+    return _record(_CHANNEL, body)
+
+
+def chunk_index_record(
+    times_ns: tuple[int, int],
+    place: tuple[int, int, int],
+    places: bytes,
+    compression: str,
+    sizes: tuple[int, int],
+) -> bytes:
+    """Of a chunk at a place: where it begins, its length and that of the message indexes behind
+    it. Sizes are compressed and not.
+    """
+    at, length, indexes_length = place
+    return _record(
+        _CHUNK_INDEX,
+        struct.pack("<QQQQ", *times_ns, at, length)
+        + _sized(places)
+        + struct.pack("<Q", indexes_length)
+        + _text(compression)
+        + struct.pack("<QQ", *sizes),
+    )
+
+
+def ending(
+    at: int,
+    schemas: Sequence[bytes],
+    channels: Sequence[bytes],
+    chunk_indexes: Sequence[bytes],
+    span: Span,
+) -> bytes:
+    """What makes a file whole whose last chunk ends at that byte."""
+    data_end = _record(_DATA_END, struct.pack("<I", 0))
+    summary_at = at + len(data_end)
+    counts = b"".join(struct.pack("<HQ", *entry) for entry in span.counts.items())
+    statistics = struct.pack(
+        "<QHIIIIQQ",
+        sum(span.counts.values()),
+        len(schemas),
+        len(channels),
+        0,
+        0,
+        len(chunk_indexes),
+        span.start_ns,
+        span.end_ns,
+    )
+    groups = [
+        (_SCHEMA, b"".join(schemas)),
+        (_CHANNEL, b"".join(channels)),
+        (_STATISTICS, _record(_STATISTICS, statistics + _sized(counts))),
+        (_CHUNK_INDEX, b"".join(chunk_indexes)),
+    ]
+    summary, offsets = b"", b""
+    for opcode, group in groups:
+        if group:
+            group_at = summary_at + len(summary)
+            offsets += _record(_SUMMARY_OFFSET, struct.pack("<BQQ", opcode, group_at, len(group)))
+            summary += group
+    offsets_at = summary_at + len(summary)
+    # The footer's checksum covers the summary and the footer up to the checksum itself.
+    footer = struct.pack("<BQQQ", _FOOTER, 20, summary_at, offsets_at)
+    checksum = zlib.crc32(summary + offsets + footer)
+    return data_end + summary + offsets + footer + struct.pack("<I", checksum) + MAGIC
 
 
 def _record(opcode: int, body: bytes) -> bytes:

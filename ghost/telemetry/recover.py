@@ -1,6 +1,8 @@
 """Repair a log that was cut off: keep every whole chunk, and say what could not be kept."""
 
+import errno
 import fcntl
+import os
 import struct
 from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
@@ -13,11 +15,12 @@ from mcap.records import Channel as McapChannel
 from mcap.records import Chunk, McapRecord, Message, Schema
 from mcap.stream_reader import StreamReader, breakup_chunk
 
-from ghost.core.errors import LogError
+from ghost.core.errors import ConfigError, LogError
+from ghost.telemetry.finish import finish_in_place
 from ghost.telemetry.log import CHUNK_BYTES, ChannelCount
-from ghost.telemetry.manifest import MANIFEST_NAME, read_manifest, write_manifest
+from ghost.telemetry.manifest import MANIFEST_NAME, Manifest, read_manifest, write_manifest
 from ghost.telemetry.mcap_file import MAGIC, McapFile
-from ghost.telemetry.reader import LOG_NAME, log_path
+from ghost.telemetry.reader import LOG_NAME, LogReader, log_path
 from ghost.telemetry.run import finished_log
 
 _RECORD_HEAD = struct.Struct("<BQ")
@@ -36,6 +39,7 @@ class Recovery:
     end_ns: int | None = None
     damaged_chunks: int = 0
     unread_bytes: int = 0
+    cut_bytes: int = 0
     was_whole: bool = False
     channels: dict[str, ChannelCount] = field(default_factory=dict)
 
@@ -49,6 +53,10 @@ class Recovery:
             parts.append(f"{self.damaged_chunks} damaged chunks")
         if self.unread_bytes:
             parts.append(f"{self.unread_bytes} bytes of an unfinished record at the end")
+        if self.cut_bytes:
+            parts.append(
+                f"{self.cut_bytes} bytes at the end, in whose place its index is: the disk is full"
+            )
         if not self.was_whole:
             until = "the start" if self.end_ns is None else f"{self.end_ns / 1e9:.3f} s"
             parts.append(f"whatever was not on disk yet after {until}")
@@ -56,19 +64,25 @@ class Recovery:
 
 
 def recover(path: Path | str) -> Recovery:
-    """Repair the log at path in place. The damaged file stays beside it under another name."""
+    """Repair the log at path in place. The damaged file stays beside it under another name, where
+    the disk has room for both.
+    """
     path = log_path(path)
     # Read first: a manifest that can't be completed stops the repair before it changes anything.
     has_manifest = path.name == LOG_NAME and (path.parent / MANIFEST_NAME).exists()
-    manifest = read_manifest(path.parent) if has_manifest else None
+    manifest = _read_manifest(path.parent) if has_manifest else None
     found = Recovery(path)
     repaired = path.with_suffix(".repaired")
     try:
         with path.open("rb") as damaged, repaired.open("wb") as output:
             _refuse_live(damaged, path)
             _copy(damaged, output, found)
-    except BaseException:
+            output.flush()
+            os.fsync(output.fileno())
+    except BaseException as error:
         repaired.unlink(missing_ok=True)
+        if isinstance(error, OSError) and error.errno in (errno.ENOSPC, errno.EDQUOT):
+            return _recover_in_place(path, manifest)
         raise
     is_intact = found.was_whole and not found.damaged_chunks
     if is_intact:
@@ -78,9 +92,35 @@ def recover(path: Path | str) -> Recovery:
         path.rename(found.kept_as)
         repaired.rename(path)
     if manifest is not None and not (is_intact and manifest.log.status != "recording"):
-        log = finished_log(path, "recovered", found.channels, found.start_ns, found.end_ns)
-        write_manifest(replace(manifest, log=log), path.parent)
+        _complete(manifest, found)
     return found
+
+
+def _read_manifest(folder: Path) -> Manifest:
+    try:
+        return read_manifest(folder)
+    except ConfigError as error:
+        hint = "move it away, and the log is repaired without it"
+        raise ConfigError(f"{error}; {hint}") from None
+
+
+def _recover_in_place(path: Path, manifest: Manifest | None) -> Recovery:
+    cut_bytes = finish_in_place(path)
+    found = Recovery(path, cut_bytes=cut_bytes or 0, was_whole=cut_bytes is None)
+    reader = LogReader(path)
+    for name, channel in reader.channels.items():
+        found.channels[name] = ChannelCount(channel.schema, channel.count)
+        found.messages += channel.count
+    if found.messages:
+        found.start_ns, found.end_ns = reader.start_ns, reader.end_ns
+    if manifest is not None and not (found.was_whole and manifest.log.status != "recording"):
+        _complete(manifest, found)
+    return found
+
+
+def _complete(manifest: Manifest, found: Recovery) -> None:
+    log = finished_log(found.path, "recovered", found.channels, found.start_ns, found.end_ns)
+    write_manifest(replace(manifest, log=log), found.path.parent)
 
 
 def _refuse_live(log: IO[bytes], path: Path) -> None:

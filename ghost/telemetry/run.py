@@ -14,7 +14,13 @@ from ghost.events import Bus
 from ghost.telemetry.background import BackgroundLog
 from ghost.telemetry.buffer import DropPolicy
 from ghost.telemetry.log import ChannelCount
-from ghost.telemetry.manifest import ChannelEntry, LogEntry, Manifest, write_manifest
+from ghost.telemetry.manifest import (
+    MANIFEST_NAME,
+    ChannelEntry,
+    LogEntry,
+    Manifest,
+    write_manifest,
+)
 from ghost.telemetry.reader import LOG_NAME
 from ghost.telemetry.synchronous import SynchronousLog
 
@@ -55,15 +61,28 @@ class RunRecorder:
             )
         else:
             self._sink = SynchronousLog(self._stream, bus)
+        try:
+            self._stream.flush()  # whoever is killed a moment later leaves a log, if an empty one
+        except OSError as error:
+            with suppress(LogError):
+                self._sink.close()
+            self._discard()
+            (self.folder / MANIFEST_NAME).unlink(missing_ok=True)
+            raise LogError(f"cannot record into {self.folder}: {error}") from None
         bus.attach(self._sink, name="log")
 
     def _begin(self, manifest: Manifest) -> None:
         try:
             write_manifest(manifest, self.folder)
-        except BaseException:  # an empty log would keep the next try out of the folder
-            self._stream.close()
-            (self.folder / LOG_NAME).unlink()
+        except BaseException:
+            self._discard()
             raise
+
+    def _discard(self) -> None:
+        """An empty log would keep the next try out of the folder."""
+        with suppress(OSError):
+            self._stream.close()
+        (self.folder / LOG_NAME).unlink(missing_ok=True)
 
     def close(self) -> Manifest:
         """Finish log and manifest. A second close changes nothing."""

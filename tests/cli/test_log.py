@@ -300,11 +300,12 @@ def test_a_bad_manifest_is_one_line(run: Path, spoil: Spoil, line: str) -> None:
     assert failure("info", run).startswith(f"{run / 'manifest.yaml'}{line}")
 
 
-def test_a_bad_manifest_stops_recovery_with_the_same_line(run: Path) -> None:
+def test_a_bad_manifest_stops_recovery_with_the_same_line_and_a_way_out(run: Path) -> None:
     cut(run)
     edit_manifest("seed: 7", "sead: 7")(run)
     assert failure("recover", run) == (
-        f"{run / 'manifest.yaml'}: unknown key 'sead'; did you mean seed?"
+        f"{run / 'manifest.yaml'}: unknown key 'sead'; did you mean seed?; "
+        "move it away, and the log is repaired without it"
     )
     assert not (run / "log.damaged.mcap").exists()
 

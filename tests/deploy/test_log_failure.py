@@ -1,5 +1,6 @@
 """A disk that is full in flight: the vehicle lands, and what was logged until then is kept."""
 
+import os
 import resource
 import shutil
 import subprocess
@@ -9,9 +10,10 @@ from pathlib import Path
 
 import pytest
 
+from ghost.core.errors import LogError
 from ghost.deploy import Flight, Result, SimulatedFlight
 from ghost.events import EVENTS, Event, EventKind
-from ghost.telemetry import LogReader, read_manifest, recover
+from ghost.telemetry import LogReader, file_sha256, read_manifest
 from ghost.telemetry.run import RunRecorder
 from tests.deploy.rig import order
 from tests.deploy.test_session import is_down
@@ -84,19 +86,31 @@ def small_disk(tmp_path: Path) -> Iterator[Path]:
     subprocess.run(["umount", str(disk)], check=True)  # noqa: S607 - same
 
 
-def test_without_room_to_repair_the_log_it_is_left_for_later(small_disk: Path) -> None:
+def test_on_a_disk_that_is_full_the_log_is_made_whole_where_it_lies(small_disk: Path) -> None:
     run = small_disk / "run"
     flight, flown, heard = fly_until_full(run)
     check_landed(flight, flown, heard)
     assert flown.outcome.reason == (
         "the flight log stopped early: [Errno 28] No space left on device, so the vehicle was "
-        f"landed; make room, then run `ghost log recover {run}`"
+        "landed; what it held by then is whole; make room and fly again"
     )
     assert sorted(path.name for path in run.iterdir()) == ["log.mcap", "manifest.yaml"]
-    elsewhere = shutil.copytree(run, small_disk.parent / "run")
-    recovered = recover(elsewhere)
-    assert recovered.messages > 1000
-    assert LogReader(elsewhere).end_ns == recovered.end_ns
+    assert read_manifest(run).log.status == "recovered"
+    assert read_manifest(run).log.sha256 == file_sha256(run / "log.mcap")
+    failed_ns = next(event.stamp_ns for event in heard if event.kind == EventKind.LOG_FAILED)
+    assert failed_ns - 5_000_000_000 < LogReader(run).end_ns <= failed_ns
+
+
+def test_a_disk_that_is_full_already_is_refused_before_take_off(small_disk: Path) -> None:
+    ballast = small_disk / "ballast"
+    ballast.write_bytes(bytes(shutil.disk_usage(small_disk).free))
+    run = small_disk / "run"
+    run.mkdir()
+    for room_bytes in (0, 4096):  # for nothing, and for the manifest alone
+        os.truncate(ballast, ballast.stat().st_size - room_bytes)
+        with pytest.raises(LogError, match=r"^cannot record into .*/run: .*No space left"):
+            SimulatedFlight(order(run, mission="square"))
+        assert list(run.iterdir()) == []
 
 
 def test_a_disk_that_fails_at_the_very_end_fails_the_run(

@@ -1,8 +1,12 @@
+import errno
+import shutil
+import sys
 from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
 
 import pytest
+from mcap.reader import make_reader
 from mcap.records import Chunk
 from mcap.stream_reader import StreamReader
 
@@ -101,6 +105,69 @@ def test_damage_is_always_a_log_error_to_a_reader(log: Path, tmp_path: Path, rea
             assert str(error).count("\n") == 0  # noqa: PT017 - either outcome is right
 
 
+# A disk that has no room for a copy.
+
+
+@pytest.fixture
+def full(monkeypatch: pytest.MonkeyPatch) -> Callable[[int], None]:
+    """Files may be changed, but none can be added; so much is free."""
+
+    def refuse(*_: object) -> None:
+        raise OSError(errno.ENOSPC, "No space left on device")
+
+    def fill(free_bytes: int) -> None:
+        monkeypatch.setattr(sys.modules[recover.__module__], "_copy", refuse)
+        usage = shutil.disk_usage("/")._replace(free=free_bytes)
+        monkeypatch.setattr(shutil, "disk_usage", lambda _: usage)
+
+    return fill
+
+
+@pytest.mark.parametrize("free_bytes", [0, 1_000_000])
+def test_without_room_for_a_copy_a_cut_log_is_finished_where_it_lies(
+    log: Path, tmp_path: Path, read: Read, full: Callable[[int], None], free_bytes: int
+) -> None:
+    original = read(log)
+    whole = log.read_bytes()
+    chunk_bytes = max(end - start for start, end in chunk_spans(log))
+    cut = tmp_path / "cut.mcap"
+    ending_bytes = 16 * 1024 + 8_000
+    full(free_bytes)
+    kept = []
+    for size in range(ending_bytes, len(whole), len(whole) // CUTS):
+        cut.write_bytes(whole[:size])
+        found = recover(cut)
+        assert found.kept_as is None
+        assert 0 < found.cut_bytes < 3 * chunk_bytes + (ending_bytes if not free_bytes else 0)
+        assert free_bytes or cut.stat().st_size <= size
+        records = read(cut)
+        assert records == original[: len(records)]
+        with cut.open("rb") as stream:  # by the index, as Foxglove does
+            indexed = sum(1 for _ in make_reader(stream).iter_messages())
+        assert indexed == found.messages == sum(c.count for c in found.channels.values())
+        kept.append(len(records))
+    assert kept == sorted(kept)
+    assert len(set(kept)) > 5
+
+
+def test_without_room_a_whole_log_is_left_as_it_is(log: Path, full: Callable[[int], None]) -> None:
+    before = {path: path.read_bytes() for path in log.parent.iterdir()}
+    full(0)
+    assert recover(log).lost == "nothing: the log is whole"
+    assert {path: path.read_bytes() for path in log.parent.iterdir()} == before
+
+
+def test_without_room_damage_in_the_middle_is_left_for_later(
+    log: Path, full: Callable[[int], None]
+) -> None:
+    flip(log, sum(chunk_spans(log)[2]) // 2)
+    spoilt = log.read_bytes()
+    full(0)
+    with pytest.raises(LogError, match=r"^no room to repair .*; make \d+ bytes of room"):
+        recover(log)
+    assert log.read_bytes() == spoilt
+
+
 def test_a_whole_log_is_left_as_it_is(log: Path) -> None:
     before = {path: path.read_bytes() for path in log.parent.iterdir()}
     found = recover(log.parent)
@@ -163,6 +230,17 @@ def test_a_log_that_is_being_recorded_is_left_alone(
             "log.mcap",
             "manifest.yaml",
         ]
+
+
+@pytest.mark.parametrize("background", [False, True])
+def test_a_run_that_is_killed_at_once_leaves_a_log(
+    tmp_path: Path, manifest: Callable[..., Manifest], *, background: bool
+) -> None:
+    with RunRecorder(tmp_path / "run", Bus(SimClock()), manifest(), background=background):
+        shutil.copytree(tmp_path / "run", tmp_path / "as the disk has it")
+    found = recover(tmp_path / "as the disk has it")
+    assert (found.messages, found.lost) == (0, "whatever was not on disk yet after the start")
+    assert LogReader(tmp_path / "as the disk has it").channels == {}
 
 
 def test_another_file_in_the_folder_does_not_touch_the_manifest(log: Path) -> None:
