@@ -17,6 +17,10 @@ def write_report(run_folder: Path) -> Path:
     text = page(manifest, flight, summarize(flight), file_sha256(log_path(run_folder)))
     path = run_folder / REPORT_NAME
     unfinished = run_folder / f".{REPORT_NAME}.new"
-    unfinished.write_bytes(text.encode("utf-8", errors="replace"))
-    unfinished.replace(path)
+    try:
+        unfinished.write_bytes(text.encode("utf-8", errors="replace"))
+        unfinished.replace(path)
+    except OSError:
+        unfinished.unlink(missing_ok=True)  # what fitted on a full disk
+        raise
     return path

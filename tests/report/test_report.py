@@ -231,6 +231,21 @@ def test_a_folder_without_a_run_is_refused(tmp_path: Path) -> None:
         write_report(tmp_path)
 
 
+def test_a_disk_without_room_for_it_gets_nothing_of_it(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def fill(path: Path, text: bytes) -> None:
+        path.write_text(text[:100].decode())
+        raise OSError(28, "No space left on device")
+
+    folder = record(tmp_path / "run")
+    before = sorted(folder.iterdir())
+    monkeypatch.setattr(Path, "write_bytes", fill)
+    with pytest.raises(OSError, match="No space left"):
+        write_report(folder)
+    assert sorted(folder.iterdir()) == before
+
+
 def test_texts_of_the_log_stay_texts(report: Callable[..., str]) -> None:
     text = "<script>alert('1')</script> & \"more\" \x00 \x1b[0m"
     page = report(events=(Event(0, Severity.ERROR, "<b>KIND</b>", "<i>", text, {"name": "<u>"}),))
