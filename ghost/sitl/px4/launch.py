@@ -5,6 +5,7 @@ from pathlib import Path
 
 from ghost.core.errors import ConfigError
 from ghost.sitl.firmware import MakeFirmware, Seat
+from ghost.sitl.ports import PortKind, holder_of, taken
 from ghost.sitl.px4.airframe import px4_parameters
 from ghost.sitl.px4.firmware import ANSWER_NS, BOOT_NS, Px4Firmware
 from ghost.sitl.px4.installation import Installation, find_px4
@@ -38,6 +39,7 @@ def launch(
 
     def make(seat: Seat) -> Px4Firmware:
         instance = Px4Instance(seat.vehicle_id - 1)
+        _refuse_taken(instance)
         environment = _environment(seat, speed, parameters)
         link = SimulatorLink(instance)
         process = None
@@ -51,6 +53,13 @@ def launch(
             raise
 
     return make
+
+
+def _refuse_taken(instance: Px4Instance) -> None:
+    """Beforehand, because PX4 itself only prints that it can't be heard."""
+    for port in (instance.px4_offboard_port, instance.px4_ground_port):
+        if holder_of(port, PortKind.UDP):
+            raise taken(port, PortKind.UDP, str(instance))
 
 
 def _environment(seat: Seat, speed: float, parameters: Mapping[str, str]) -> dict[str, str]:

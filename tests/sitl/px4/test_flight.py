@@ -19,6 +19,11 @@ def test_one_px4_flies_a_square_and_lands(fleet: Fleet) -> None:
     (system,) = fleet.launch(1)
     companion = Companion(system)
     try:
+        companion.px4.find()
+        companion.px4.set_mode("OFFBOARD")  # too early: its motors fall silent
+        silent_ns = fleet.bridge.clock.now_ns()
+        fleet.until(lambda: fleet.bridge.clock.now_ns() > silent_ns + 10**9, "time to go on")
+        companion.px4.set_mode("HOLD")
         companion.make_ready()
         began_s, began_ns = time.monotonic(), fleet.bridge.clock.now_ns()
         companion.take_off()

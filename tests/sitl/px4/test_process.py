@@ -1,6 +1,7 @@
 """The process around PX4, whose part a shell script plays: how it is found, started and ended."""
 
 import signal
+import socket
 import subprocess
 import sys
 import time
@@ -164,6 +165,16 @@ def test_where_there_is_no_px4_the_way_out_is_told(
     engine.chmod(0o755)
     with pytest.raises(ConfigError, match=r"docker pull px4io/px4-sitl"):
         find_px4()
+
+
+def test_another_px4_of_that_number_is_told_before_the_start(tmp_path: Path) -> None:
+    free = rig.free_link()
+    free.close()
+    make = launch(tmp_path / "work", installation=px4_that(tmp_path / "home", "exit 1"))
+    with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as other:
+        other.bind(("127.0.0.1", free.instance.px4_offboard_port))
+        with pytest.raises(LinkError, match=r"needs UDP port 14\d+, .* held by .* \(pid \d+\)"):
+            make(rig.seat(free.instance.system))
 
 
 def test_a_px4_that_dies_at_the_start_leaves_nothing(tmp_path: Path) -> None:
