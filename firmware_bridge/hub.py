@@ -134,7 +134,6 @@ class Hub:
             )
             one.send(raw if one.signer is None else one.signer.sign(raw), now_ns)
 
-    @property
     def has_unread(self) -> bool:
         """Whether something has come that nobody has seen yet."""
         numbers = [number for link in self.links for number in link.numbers]

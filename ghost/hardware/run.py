@@ -343,7 +343,7 @@ class Run:
 
     def _judge(self, now_ns: int) -> None:
         is_any_silent = any(one.is_silent(now_ns) for one in self.providers.values())
-        if is_any_silent and self.vehicle.hub.has_unread:  # it may be we who didn't listen
+        if is_any_silent and self.vehicle.hub.has_unread():  # it may be we who didn't listen
             return
         for provider in self.providers.values():
             provider.judge(now_ns)

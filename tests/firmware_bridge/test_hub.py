@@ -404,9 +404,9 @@ def test_rates_are_counts_over_time() -> None:
 
 def test_what_has_come_and_was_not_read_is_known(pair: tuple[Station, Station]) -> None:
     one, other = pair
-    assert not one.hub.has_unread
+    assert not one.hub.has_unread()
     other.hub.send(heartbeat())
     time.sleep(0.02)
-    assert one.hub.has_unread
+    assert one.hub.has_unread()
     one.spin(0)
-    assert not one.hub.has_unread
+    assert not one.hub.has_unread()

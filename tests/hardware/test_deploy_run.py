@@ -195,7 +195,8 @@ def test_after_a_crash_the_failsafe_takes_over_and_the_log_is_recovered(
     again.until("runs/x500-hil was cut off; lost: ")
     assert again.end() == 1
     assert "[FAIL] disarmed: no: somebody flies it\n" in again.said
-    assert "ghost: the vehicle is armed, in the air, by somebody else; it is left to" in again.said
+    # Its failsafe may have landed it by now.
+    assert re.search(r"ghost: the vehicle is armed, .*, by somebody else; it is left", again.said)
     assert read_manifest(crashed.desk / "runs" / "x500-hil").log.status == "recovered"
     assert len(messages(crashed.desk / "runs" / "x500-hil", STATUS)) > 20
 
