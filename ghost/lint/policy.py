@@ -20,6 +20,7 @@ POLICY: dict[str, tuple[str, ...]] = {
     "ghost.events": RECORDING,
     "ghost.hardware": REAL_TIME,
     "ghost.lint": REAL_TIME,
+    "ghost.px4": REAL_TIME,
     "ghost.report": RECORDING,
     "ghost.sitl": REAL_TIME,
     "ghost.telemetry": RECORDING,

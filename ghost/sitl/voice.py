@@ -7,11 +7,11 @@ from collections.abc import Callable, Sequence
 from firmware_bridge.endpoint import Endpoint, Scheme
 from firmware_bridge.hub import Hub
 from firmware_bridge.link import Link
+from firmware_bridge.ports import PortKind, taken
 from firmware_bridge.signing import Signer
 from firmware_bridge.tap import share
 from ghost.core.errors import LinkError
 from ghost.sitl.face import COMPONENT, Face
-from ghost.sitl.ports import PortKind, taken
 from ghost.sitl.vehicle import SitlVehicle
 
 MakeSigner = Callable[[int], Signer]

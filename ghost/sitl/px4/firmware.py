@@ -15,10 +15,10 @@ from ghost.core.clock import SystemClock
 from ghost.core.errors import LinkError, StalledError
 from ghost.core.frames import LocalFrame
 from ghost.hal import Sample
+from ghost.px4.process import Px4Process
 from ghost.sitl.firmware import Seat
 from ghost.sitl.px4.link import SimulatorLink
 from ghost.sitl.px4.packets import hil_state
-from ghost.sitl.px4.process import Px4Process
 from ghost.sitl.px4.readings import Readings
 
 FloatArray = NDArray[np.float64]

@@ -3,15 +3,15 @@
 from collections.abc import Mapping
 from pathlib import Path
 
+from firmware_bridge.ports import PortKind, holder_of, taken
 from ghost.core.errors import ConfigError
+from ghost.px4.installation import Installation, find_px4
+from ghost.px4.instance import Px4Instance
+from ghost.px4.process import Px4Process
 from ghost.sitl.firmware import MakeFirmware, Seat
-from ghost.sitl.ports import PortKind, holder_of, taken
 from ghost.sitl.px4.airframe import px4_parameters
 from ghost.sitl.px4.firmware import ANSWER_NS, BOOT_NS, Px4Firmware
-from ghost.sitl.px4.installation import Installation, find_px4
-from ghost.sitl.px4.instance import Px4Instance
 from ghost.sitl.px4.link import SimulatorLink
-from ghost.sitl.px4.process import Px4Process
 
 MODEL = "none_iris"
 """PX4's quadrotor without a simulator of its own; its figures are overridden by the robot's."""

@@ -6,10 +6,10 @@ import socket
 from collections.abc import Callable
 
 from firmware_bridge.frame import Frame, Framer
+from firmware_bridge.ports import PortKind, taken
 from ghost.core.clock import SystemClock
 from ghost.core.errors import LinkError, StalledError
-from ghost.sitl.ports import PortKind, taken
-from ghost.sitl.px4.instance import Px4Instance
+from ghost.px4.instance import Px4Instance
 
 HOST = "127.0.0.1"
 READ_BYTES = 4096

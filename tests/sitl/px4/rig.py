@@ -21,9 +21,10 @@ from ghost.hal import (
     RangefinderSample,
     ScenarioSpec,
 )
+from ghost.px4 import Px4Instance
 from ghost.simulation.adapter import VehicleSetup
 from ghost.sitl.firmware import Seat
-from ghost.sitl.px4 import Px4Instance, SimulatorLink
+from ghost.sitl.px4 import SimulatorLink
 
 ORIGIN = Geodetic(47.0, 8.0, 500.0)
 SCENARIO = ScenarioSpec("px4", 0, 1_000_000, 2**62, ORIGIN)

@@ -7,7 +7,8 @@ from collections.abc import Iterator
 import pytest
 
 from ghost.core.errors import LinkError, StalledError
-from ghost.sitl.px4 import Px4Firmware, Px4Instance, SimulatorLink
+from ghost.px4 import Px4Instance
+from ghost.sitl.px4 import Px4Firmware, SimulatorLink
 from tests.sitl.px4 import rig
 from tests.sitl.px4.rig import ARMED, DISARMED, TICK_NS, ScriptedPx4
 

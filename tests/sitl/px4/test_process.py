@@ -11,15 +11,8 @@ from pathlib import Path
 import pytest
 
 from ghost.core.errors import ConfigError, LinkError, StalledError
-from ghost.sitl.px4 import (
-    Px4Container,
-    Px4Folder,
-    Px4Instance,
-    Px4Process,
-    SimulatorLink,
-    find_px4,
-    launch,
-)
+from ghost.px4 import Px4Container, Px4Folder, Px4Instance, Px4Process, find_px4
+from ghost.sitl.px4 import SimulatorLink, launch
 from tests.sitl.px4 import rig
 
 INSTANCE = Px4Instance(2)
@@ -107,7 +100,7 @@ def test_it_ends_with_ghost_however_that_ends(tmp_path: Path, number: int) -> No
     ghost = f"""
 import time
 from pathlib import Path
-from ghost.sitl.px4 import Px4Folder, Px4Instance, Px4Process
+from ghost.px4 import Px4Folder, Px4Instance, Px4Process
 at = Path({str(tmp_path)!r})
 process = Px4Process(Px4Folder(at / "home"), Px4Instance(2), at / "work", dict())
 print(process.pid, flush=True)

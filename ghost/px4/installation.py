@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Protocol
 
 from ghost.core.errors import ConfigError
-from ghost.sitl.px4.instance import Px4Instance
+from ghost.px4.instance import Px4Instance
 
 VARIABLE = "GHOST_PX4"
 IMAGE = "px4io/px4-sitl:latest"

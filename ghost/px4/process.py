@@ -9,9 +9,9 @@ from collections.abc import Mapping
 from pathlib import Path
 
 from ghost.core.errors import LinkError
-from ghost.sitl.px4 import tied
-from ghost.sitl.px4.installation import Installation
-from ghost.sitl.px4.instance import Px4Instance
+from ghost.px4 import tied
+from ghost.px4.installation import Installation
+from ghost.px4.instance import Px4Instance
 
 BOOTED = b"Startup script returned successfully"
 _POLITE_S, _LAST_S = 1.0, 10.0
