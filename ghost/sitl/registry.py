@@ -5,7 +5,6 @@ from dataclasses import dataclass
 from enum import StrEnum
 
 from ghost.core.errors import ConfigError
-from ghost.core.fields import nearest
 from ghost.simulation.adapter import SimulatorAdapter
 
 STEP_TIMEOUT_NS = 1_000_000_000
@@ -69,10 +68,7 @@ class AdapterRegistry:
     def __getitem__(self, name: str) -> Registration:
         if name not in self._entries:
             listed = ", ".join(self._entries) or "none"
-            raise ConfigError(
-                f"no simulator registered as {name!r}{nearest(name, self._entries)}; "
-                f"registered: {listed}"
-            )
+            raise ConfigError(f"no simulator registered as {name!r}; registered: {listed}")
         return self._entries[name]
 
     def __contains__(self, name: str) -> bool:
