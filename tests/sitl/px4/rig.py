@@ -1,5 +1,6 @@
 """A vehicle's seat, samples with round numbers, and a scripted PX4 on a real TCP connection."""
 
+import os
 import socket
 from typing import Any
 
@@ -89,12 +90,13 @@ def gps() -> tuple[str, GpsSample]:
 
 
 def free_link() -> SimulatorLink:
-    for number in range(150, 250):  # far from those of people and of other tests
+    """Far from instances of people, and from those of tests in other processes."""
+    for step in range(90):
         try:
-            return SimulatorLink(Px4Instance(number))
+            return SimulatorLink(Px4Instance(150 + (os.getpid() + step) % 90))
         except LinkError:
             continue
-    raise AssertionError("no free port between 4710 and 4809")
+    raise AssertionError("no free port between 4710 and 4799")
 
 
 class ScriptedPx4:
