@@ -71,10 +71,7 @@ class StandIn:
         self._imu_next = self._imu.copy()
         self._steps = 0
         self.is_over = threading.Event()
-        self.plugins: list[Plugin] = []
-        for index in range(len(airframes)):
-            wanted = port + 10 * index if port or not index else self.port + 10 * index
-            self.plugins.append(Plugin(self, wanted, channels))
+        self.plugins = self._plugins(len(airframes), port, channels)
         self._thread = threading.Thread(target=self._run, name="gazebo stand-in", daemon=True)
 
     @property
@@ -100,6 +97,21 @@ class StandIn:
         for plugin in self.plugins:
             plugin.socket.close()
         assert not self._thread.is_alive()
+
+    def _plugins(self, count: int, port: int, channels: int) -> "list[Plugin]":
+        """On ports 10 apart, which may be taken when the first is just any free one."""
+        for _ in range(1 if port else 20):
+            plugins: list[Plugin] = []
+            try:
+                for index in range(count):
+                    first = plugins[0].port if plugins else port
+                    plugins.append(Plugin(self, first + 10 * index, channels))
+            except OSError:
+                for plugin in plugins:
+                    plugin.socket.close()
+            else:
+                return plugins
+        raise AssertionError(f"no {count} free ports 10 apart")
 
     def _run(self) -> None:
         while not self.is_over.is_set():
@@ -143,7 +155,11 @@ class Plugin:
     def __init__(self, server: StandIn, port: int, channels: int) -> None:
         self.server = server
         self.socket = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
-        self.socket.bind(("127.0.0.1", port))
+        try:
+            self.socket.bind(("127.0.0.1", port))
+        except OSError:
+            self.socket.close()
+            raise
         self.port: int = self.socket.getsockname()[1]
         self.layout = struct.Struct(f"<HHI{channels}H")
         self.magic = MAGIC[channels]

@@ -195,13 +195,14 @@ def test_the_frame_count_may_run_over() -> None:
 def test_vehicles_fly_on_ports_of_their_own_and_in_step() -> None:
     starts = [iris(position_enu_m=(3.0 * east, 0.0, 0.195)).start for east in range(3)]
     setups = [VehicleSetup(IRIS, (), start) for start in starts]
-    with StandIn(IRIS, IRIS, IRIS, starts=starts) as server:
-        server.plugins[1].online = False
-        with connected(server.address, *setups) as adapter:
-            adapter.send_motors(1, np.full(4, 0.8))
-            adapter.step(500 * MS)
-            heights = [float(adapter.ground_truth(row).position_enu_m[2]) for row in range(3)]
-            easts = [float(adapter.ground_truth(row).position_enu_m[0]) for row in range(3)]
+    with (
+        StandIn(IRIS, IRIS, IRIS, starts=starts) as server,
+        connected(server.address, *setups) as adapter,
+    ):
+        adapter.send_motors(1, np.full(4, 0.8))
+        adapter.step(500 * MS)
+        heights = [float(adapter.ground_truth(row).position_enu_m[2]) for row in range(3)]
+        easts = [float(adapter.ground_truth(row).position_enu_m[0]) for row in range(3)]
     assert heights[1] > 1.0
     assert max(heights[0], heights[2]) < 0.2
     np.testing.assert_allclose(easts, (0.0, 3.0, 6.0), atol=0.05)
