@@ -22,9 +22,6 @@ from ghost.deploy import (
     read_layout,
 )
 
-MAVLINK_STEP_NS = 4_000_000
-"""How long a message may wait for a vehicle that isn't held to the wall clock."""
-
 
 def add_parser(commands: Any) -> None:
     parser = commands.add_parser(
@@ -239,7 +236,7 @@ def _from_options(options: argparse.Namespace) -> Swarm:
         scenario=load_scenario(options.scenario, options.seed),
         time_plan=parse_time(
             options.time or ("lockstep" if has_mission else "realtime"),
-            **({"step_ns": MAVLINK_STEP_NS} if speaks or options.firmware == "px4" else {}),
+            has_links=speaks or options.firmware == "px4",
         ),
         out=options.out,
         reproduce=_command(options),

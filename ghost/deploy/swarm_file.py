@@ -17,9 +17,6 @@ from ghost.sitl.time import parse_time
 from ghost.sitl.vehicles import HIGHEST_ID, LOWEST_ID
 from ghost.telemetry.document import read_document
 
-MAVLINK_STEP_NS = 4_000_000
-"""How long a message may wait for a vehicle that isn't held to the wall clock."""
-
 
 def load_swarm(
     path: Path,
@@ -41,7 +38,7 @@ def load_swarm(
             scenario=load_scenario(
                 found.get("scenario", "calm"), found.get("seed") if seed is None else seed
             ),
-            time_plan=parse_time(time or found.get("time", "lockstep"), step_ns=MAVLINK_STEP_NS),
+            time_plan=parse_time(time or found.get("time", "lockstep")),
             out=out,
             robots=robots,
             signing_key=signing_key,

@@ -8,6 +8,8 @@ from ghost.core.errors import ConfigError
 
 LOCKSTEP_NS = 20_000_000
 """The cycle of missions, and what a bridge steps by itself."""
+MAVLINK_STEP_NS = 4_000_000
+"""With links: how long a message may wait until it is heard."""
 MOST_BEHIND_NS = 200_000_000
 """More than this is not made up for: time then runs slower than asked."""
 
@@ -43,8 +45,9 @@ class TimePlan:
         return self.mode is not TimeMode.LOCKSTEP
 
 
-def parse_time(text: str, *, step_ns: int = LOCKSTEP_NS) -> TimePlan:
-    """lockstep, realtime, or scaled:F."""
+def parse_time(text: str, *, has_links: bool = True) -> TimePlan:
+    """lockstep, realtime, or scaled:F. has_links is whether somebody is to be heard meanwhile."""
+    step_ns = MAVLINK_STEP_NS if has_links else LOCKSTEP_NS
     mode, colon, factor = text.partition(":")
     forms = "expected lockstep, realtime or scaled:F, as scaled:5"
     if mode not in tuple(TimeMode) or bool(colon) != (mode == TimeMode.SCALED):

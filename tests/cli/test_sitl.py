@@ -5,6 +5,7 @@ import signal
 import socket
 import subprocess
 import sys
+from pathlib import Path
 
 import pytest
 
@@ -61,3 +62,29 @@ def test_signals_end_it_cleanly(number: signal.Signals) -> None:
         _, complaint = process.communicate(timeout=10)
     assert first == "x500: system 1 on tcpin://127.0.0.1:0\n"
     assert (process.returncode, complaint) == (0, "")
+
+
+def test_a_swarm_flies_its_missions_and_leaves_its_logs(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (tmp_path / "hop.yaml").write_text(
+        "name: hop\nframe: home\nsteps: [{takeoff: {altitude_m: 1}}, {land: {}}]"
+    )
+    out = tmp_path / "run"
+    command = ["sitl", "x500", "--vehicles", "2", "--mission", str(tmp_path / "hop.yaml")]
+    assert main([*command, "--out", str(out)]) == 0
+    said = capsys.readouterr().out
+    assert "vehicle 2: mission: step 1 (land) finished" in said
+    assert said.count("completed") == 2
+    assert "2 of 2 alive" in said
+    assert (out / "vehicle-002" / "log.mcap").exists()
+    assert main([*command, "--out", str(out)]) == 1
+    assert "exists already" in capsys.readouterr().err
+
+
+def test_who_does_not_finish_is_told(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    (tmp_path / "no.yaml").write_text(
+        "name: never\nframe: home\nsteps: [{takeoff: {altitude_m: 5, timeout_s: 0.5}}, {land: {}}]"
+    )
+    assert main(["sitl", "x500", "--mission", str(tmp_path / "no.yaml")]) == 1
+    assert "vehicle 1: aborted: step 0 (takeoff) took over 0.5 s" in capsys.readouterr().out

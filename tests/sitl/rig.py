@@ -106,9 +106,7 @@ def flying(speed: float = SPEED, signing_key: Path | None = None) -> Iterator[Cl
     assert link._transport is not None
     port = getattr(link._transport, "port")  # noqa: B009 - not every transport has one
     is_over = threading.Event()
-    swarm = Swarm(
-        time_plan=parse_time(f"scaled:{speed}", step_ns=4_000_000), signing_key=signing_key
-    )
+    swarm = Swarm(time_plan=parse_time(f"scaled:{speed}"), signing_key=signing_key)
     swarm.spawn("x500", links=[f"udpout://127.0.0.1:{port}"])
     thread = threading.Thread(target=_fly, args=(swarm, is_over))
     thread.start()

@@ -62,7 +62,7 @@ def test_one_link_carries_all_systems_and_each_answers_for_itself(
     stations: tuple[Station, Station],
 ) -> None:
     station, _ = stations
-    plan = parse_time("realtime", step_ns=4_000_000)
+    plan = parse_time("realtime")
     with Swarm(time_plan=plan, shared_link=f"udpout://127.0.0.1:{station.port}") as swarm:
         for number in (3, 1, 7):
             swarm.spawn("x500", vehicle_id=number)
@@ -78,7 +78,7 @@ def test_one_link_carries_all_systems_and_each_answers_for_itself(
 def test_each_has_links_of_its_own_and_speaks_only_there(
     stations: tuple[Station, Station],
 ) -> None:
-    with Swarm(time_plan=parse_time("realtime", step_ns=4_000_000)) as swarm:
+    with Swarm(time_plan=parse_time("realtime")) as swarm:
         for station in stations:
             swarm.spawn("x500", links=[f"udpout://127.0.0.1:{station.port}"])
         fly(swarm, stations, lambda: all(len(station.systems) > 0 for station in stations))
@@ -86,7 +86,7 @@ def test_each_has_links_of_its_own_and_speaks_only_there(
 
 
 def test_a_client_that_dies_leaves_the_others_flying(stations: tuple[Station, Station]) -> None:
-    with Swarm(time_plan=parse_time("scaled:20", step_ns=4_000_000)) as swarm:
+    with Swarm(time_plan=parse_time("scaled:20")) as swarm:
         for station in stations:
             swarm.spawn("x500", links=[f"udpout://127.0.0.1:{station.port}"])
         fly(swarm, stations, lambda: all(len(station.systems) > 0 for station in stations))
