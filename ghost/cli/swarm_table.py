@@ -5,7 +5,6 @@ import sys
 import time
 
 from ghost.deploy import Drone, Swarm
-from ghost.events import Severity
 
 REFRESH_NS = 250_000_000
 MOST_ROWS = 40
@@ -47,14 +46,9 @@ class SwarmTable:
         sys.stdout.flush()
 
     def _tell(self) -> None:
-        news, self._swarm.news[:] = list(self._swarm.news), []
-        for event in news:
-            if event.severity > Severity.DEBUG:
-                self._clear()
-                mark = f"{event.severity.name} " if event.severity >= Severity.WARN else ""
-                print(
-                    f"{event.stamp_ns / 1e9:8.2f} s  {mark}{event.source}: {event.text}", flush=True
-                )
+        for line in self._swarm.take_news():
+            self._clear()
+            print(line, flush=True)
 
     def _draw(self) -> None:
         self._clear()

@@ -124,7 +124,7 @@ class SimulatedFlight:
     def take_news(self) -> list[str]:
         """What happened since the last call, a line each."""
         news, self.statistics.news = self.statistics.news, []
-        return [f"{event.stamp_ns / 1e9:8.2f} s  {_mark(event)}{event.text}" for event in news]
+        return [f"{event.stamp_ns / 1e9:8.2f} s  {mark(event)}{event.text}" for event in news]
 
     @property
     def was_asked_to_land(self) -> bool:
@@ -218,7 +218,7 @@ class SimulatedFlight:
         return lambda sample: publish(channel, sample)
 
 
-def _mark(event: Event) -> str:
+def mark(event: Event) -> str:
     return f"{event.severity.name} " if event.severity >= Severity.WARN else ""
 
 
