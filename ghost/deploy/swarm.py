@@ -25,6 +25,7 @@ from firmware_bridge.link import Link
 from firmware_bridge.signing import Signer, link_signer
 from ghost.core.clock import SystemClock
 from ghost.core.errors import ConfigError, GhostError
+from ghost.deploy.choreography import Choreography
 from ghost.deploy.drone import Drone, Spawn
 from ghost.deploy.hal import MissingHalError, make_autopilot, vehicle_setup
 from ghost.deploy.layout import SPACING_M, Place, start_at
@@ -32,9 +33,11 @@ from ghost.deploy.refusals import refuse_impossible, refuse_unseeable
 from ghost.deploy.robot import RobotDescription
 from ghost.deploy.robots import load_robot
 from ghost.deploy.scenario import Scenario, load_scenario
+from ghost.deploy.session import mark
 from ghost.deploy.swarm_log import SwarmLog
 from ghost.events import EVENTS, Bus, Event, EventKind, Severity
 from ghost.mission import Mission, Result
+from ghost.mission.swarm import SwarmMission
 from ghost.simulation.adapter import load_adapter
 from ghost.simulation.embedded import EmbeddedVehicle
 from ghost.sitl.bridge import Loss, SitlBridge
@@ -88,6 +91,9 @@ class Swarm:
         self.drones: dict[int, Drone] = {}
         self.on_cycle: list[Callable[[int], None]] = []
         """Called every 20 ms of simulated time, when everybody has moved."""
+        self.formation: SwarmMission | None = None
+        """What all fly together, from the start on."""
+        self.choreography: Choreography | None = None
         self._robots = robots
         self._signing_key = signing_key
         self._unlockstepped = unlockstepped
@@ -180,9 +186,12 @@ class Swarm:
     def is_done(self) -> bool:
         """Whether all missions are over and their vehicles down; never where there are none."""
         runners = [drone.runner for drone in self.drones.values() if drone.runner is not None]
-        if not runners:
+        outcomes = [runner.outcome for runner in runners]
+        if self.choreography is not None:
+            outcomes.append(self.choreography.runner.outcome)
+        if not outcomes:
             return not self.alive
-        return all(runner.outcome.over for runner in runners) and not any(
+        return all(outcome.over for outcome in outcomes) and not any(
             drone.is_armed for drone in self.alive
         )
 
@@ -191,6 +200,8 @@ class Swarm:
         """Nobody was lost, and every mission completed."""
         runners = [drone.runner for drone in self.drones.values() if drone.runner is not None]
         done = all(runner.outcome.result is Result.COMPLETED for runner in runners)
+        if self.choreography is not None:
+            done = done and self.choreography.completed
         return done and len(self.alive) == len(self.drones)
 
     def verdicts(self) -> list[str]:
@@ -200,7 +211,31 @@ class Swarm:
             outcome = drone.runner.outcome if drone.runner is not None else None
             if outcome is not None and outcome.result is not Result.COMPLETED:
                 told.append(f"{drone.name}: {outcome.result.name.lower()}: {outcome.reason}")
+        if self.choreography is not None and not self.choreography.completed:
+            told.append(self.choreography.verdict())
         return told
+
+    def choreograph(self, mission: SwarmMission) -> Choreography:
+        """Begin a mission of all together; the swarm's steps fly it."""
+        if self.choreography is not None:
+            raise ConfigError("the swarm has a mission of its own already; it flies one")
+        self.formation = mission
+        self.start()
+        return self.choreography or self._choreograph(mission)
+
+    def _choreograph(self, mission: SwarmMission) -> Choreography:
+        self.choreography = Choreography(self, mission)
+        self.on_cycle.append(self.choreography.cycle)
+        return self.choreography
+
+    def take_news(self) -> list[str]:
+        """What happened since the last call, a line each."""
+        news, self.news[:] = list(self.news), []
+        return [
+            f"{event.stamp_ns / 1e9:8.2f} s  {mark(event)}{event.source}: {event.text}"
+            for event in news
+            if event.severity > Severity.DEBUG
+        ]
 
     def start(self) -> None:
         """The first step does it; by itself, to have buses to subscribe to before."""
@@ -221,6 +256,8 @@ class Swarm:
                     drone.introduce(self.scenario.scenery)
                 if drone.spawn.mission is not None:
                     drone.fly(drone.spawn.mission)
+            if self.formation is not None:
+                self._choreograph(self.formation)
             self._publish_truth()
         except BaseException:
             self.close()
@@ -256,6 +293,8 @@ class Swarm:
 
     def close(self) -> None:
         """End everything, come what may; a second time is harmless."""
+        if self.choreography is not None:
+            self.choreography.close()
         for drone in self.drones.values():
             if drone.runner is not None:
                 drone.runner.close()

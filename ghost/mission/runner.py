@@ -5,8 +5,6 @@ All it knows comes as messages and answers, time included, so a log of them repe
 taken away, and then it lets go for good.
 """
 
-import math
-
 from ghost.core.errors import ConfigError
 from ghost.events import EVENTS, Bus, Event, EventKind, Severity
 from ghost.hal import (
@@ -14,7 +12,6 @@ from ghost.hal import (
     ActuatorSink,
     BatterySample,
     EstimateHealth,
-    Failsafe,
     FlightController,
     FlightMode,
     SafetyEnvelope,
@@ -38,6 +35,7 @@ from ghost.mission.phases import (
     TouchDown,
     View,
 )
+from ghost.mission.readiness import not_ready
 from ghost.mission.route import at_rest, timeout_ns_of
 from ghost.mission.steps import Land, OnTimeout, Return, Step, Takeoff, kind_of
 from ghost.planning.vectors import ZERO, Vector
@@ -257,23 +255,8 @@ class MissionRunner:
 
     def _missing(self) -> str:
         """What keeps the vehicle from being armed; empty when nothing does."""
-        state, status = self._state, self._status
-        if status is not None and status.armed:
-            return "the vehicle was armed by somebody else"
-        if state is None:
-            return "no vehicle state was heard"
-        if status is None:
-            return "no vehicle status was heard"
-        if state.verdict is not EstimateHealth.GOOD:
-            return f"the estimate is {state.verdict.name}"
-        if not all(map(math.isfinite, state.position_enu_m.tolist())):
-            return f"the position is {state.position_enu_m.tolist()}"
-        if not status.on_ground:
-            return "the vehicle is in the air; land it first"
-        if status.failsafe is not Failsafe.NONE:
-            return f"failsafe {status.failsafe.name}"
         unseen = self._tools.surroundings.silence(self._now_ns) if self.mission.looks_out else ""
-        return status.blocked or unseen
+        return not_ready(self._state, self._status) or unseen
 
     def _take_bearings(self) -> None:
         """Home is where the vehicle stands now; the mission is checked from there."""
