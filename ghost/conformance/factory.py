@@ -12,7 +12,8 @@ from ghost.deploy.hal import build_hal
 from ghost.deploy.robot import RobotDescription
 from ghost.hal import Capabilities, SafetyEnvelope, ScenarioSpec, SimulationBackend
 from ghost.hal.airframe import Airframe
-from ghost.simulation.adapter import SimulatorCapabilities, load_adapter
+from ghost.simulation.adapter import SimulatorCapabilities
+from ghost.simulation.whole import load_simulator
 
 LONGEST_STEP_NS = 1_000_000
 
@@ -71,7 +72,7 @@ class Factory:
         """What the simulator says of itself; None for a HAL that isn't made of an adapter."""
         if self.robot.hal.sim is not None or self.robot.sim is None:
             return None
-        return load_adapter(self.simulator or self.robot.sim.simulator).capabilities
+        return load_simulator(self.simulator or self.robot.sim.simulator).capabilities
 
     @cached_property
     def capabilities(self) -> Capabilities:

@@ -13,12 +13,13 @@ from ghost.core.frames import Geodetic
 from ghost.deploy.refusals import refuse_impossible, refuse_unseeable
 from ghost.deploy.robot import RobotDescription
 from ghost.estimation import Estimator, EstimatorConfig
-from ghost.hal import ScenarioSpec
+from ghost.hal import ScenarioSpec, SimulationBackend
 from ghost.hal.airframe import Airframe
-from ghost.simulation.adapter import Start, VehicleSetup, Wind, load_adapter
+from ghost.simulation.adapter import Start, VehicleSetup, Wind
 from ghost.simulation.backend import AdapterBackend, Happening
 from ghost.simulation.models.sensors import GpsModel, MagnetometerModel, SensorModel
 from ghost.simulation.scenery import NOTHING, Scenery
+from ghost.simulation.whole import WholeSimulator, load_simulator
 
 Mode = Literal["sim", "real"]
 _MARKS = {"sim": ("reset", "step", "shutdown"), "real": ("start", "stop")}
@@ -54,17 +55,19 @@ def derive_simulation(
     start: Start = Start(),  # noqa: B008 - frozen
     scenery: Scenery = NOTHING,
     view: bool = False,
-) -> AdapterBackend:
-    """The generic backend: any simulator, with the embedded autopilot."""
+) -> SimulationBackend:
+    """The generic backend: any simulator, with the embedded autopilot or with its own."""
     sim = description.sim
     if sim is None:
         raise MissingHalError(_way_out(description, "sim"))
-    adapter = load_adapter(simulator or sim.simulator)
+    chosen = load_simulator(simulator or sim.simulator)
     vehicle = vehicle_setup(description, start)
-    refuse_impossible(adapter, vehicle, wind, happenings)
-    refuse_unseeable(adapter, description.sensors, scenery, view=view)
+    refuse_impossible(chosen, vehicle, wind, happenings)
+    refuse_unseeable(chosen, description.sensors, scenery, view=view)
+    if isinstance(chosen, WholeSimulator):
+        return chosen.backend(vehicle, description.envelope)
     return AdapterBackend(
-        adapter,
+        chosen,
         vehicle,
         description.envelope,
         lambda scenario: make_autopilot(description, scenario),

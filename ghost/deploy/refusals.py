@@ -3,11 +3,12 @@
 from collections.abc import Collection
 
 from ghost.core.errors import ConfigError
-from ghost.simulation.adapter import Fault, FaultKind, SimulatorAdapter, VehicleSetup, Wind
+from ghost.simulation.adapter import Fault, FaultKind, VehicleSetup, Wind
 from ghost.simulation.backend import Happening
 from ghost.simulation.models.sensors import SensorModel
 from ghost.simulation.models.suite import CAMERAS, LOOKING
 from ghost.simulation.scenery import Scenery
+from ghost.simulation.whole import Simulator
 
 _OF_A_MOTOR: tuple[FaultKind, ...] = (FaultKind.STRENGTH, FaultKind.HEALED)
 _OF_AN_EYE: tuple[FaultKind, ...] = tuple(
@@ -18,7 +19,7 @@ _PAD_M = 0.5  # what a vehicle that stands may have under its legs
 
 
 def refuse_impossible(
-    adapter: SimulatorAdapter,
+    adapter: Simulator,
     vehicle: VehicleSetup,
     wind: Wind,
     happenings: Collection[Happening],
@@ -38,7 +39,7 @@ def refuse_impossible(
 
 
 def refuse_unseeable(
-    adapter: SimulatorAdapter, sensors: Collection[SensorModel], scenery: Scenery, *, view: bool
+    adapter: Simulator, sensors: Collection[SensorModel], scenery: Scenery, *, view: bool
 ) -> None:
     """Raise ConfigError where the simulator has no room for the world, or no eyes for it."""
     known, name = adapter.capabilities, adapter.adapter_type
@@ -66,7 +67,7 @@ def _stands(vehicle: VehicleSetup) -> bool:
 
 
 def _refuse_fault(
-    fault: Fault, targets: dict[str, tuple[FaultKind, ...]], adapter: SimulatorAdapter
+    fault: Fault, targets: dict[str, tuple[FaultKind, ...]], adapter: Simulator
 ) -> None:
     if fault.target not in targets:
         raise ConfigError(f"fault target {fault.target!r}; expected one of {', '.join(targets)}")

@@ -12,7 +12,7 @@ from firmware_bridge.messages import dialect
 from firmware_bridge.notices import Change
 from firmware_bridge.signing import link_signer
 from firmware_bridge.vehicle import ONBOARD_COMPUTER, Identity, Vehicle
-from ghost.core.clock import SystemClock
+from ghost.core.clock import Clock, SystemClock
 from ghost.core.errors import GhostError, RefusedError
 from ghost.hal import Capabilities, EnvelopeGate
 from ghost.hardware.provider import StreamProvider
@@ -60,7 +60,7 @@ class Px4Backend:
         )
 
     @property
-    def clock(self) -> SystemClock:
+    def clock(self) -> Clock:
         return self._current().clock
 
     @property

@@ -15,7 +15,7 @@ from firmware_bridge.messages import dialect, id_of
 from firmware_bridge.notices import Change, Notices, Text
 from firmware_bridge.timesync import TimeSync
 from firmware_bridge.vehicle import Vehicle
-from ghost.core.clock import SystemClock
+from ghost.core.clock import Clock
 from ghost.core.errors import RefusedError, StalledError
 from ghost.hal import (
     Action,
@@ -81,12 +81,13 @@ class Terms:
     allow_arming: bool
     on_text: Callable[[int, str], None]
     on_change: Callable[[Change], None]
+    answer_ns: int = ANSWER_NS
 
 
 class Run:
     """From start to stop."""
 
-    def __init__(self, terms: Terms, clock: SystemClock, vehicle: Vehicle) -> None:
+    def __init__(self, terms: Terms, clock: Clock, vehicle: Vehicle) -> None:
         self.clock = clock
         self.vehicle = vehicle
         self._terms = terms
@@ -177,8 +178,9 @@ class Run:
                 self._command(dialect.MAV_CMD_DO_SET_MODE, flag, mode.main, mode.sub)
 
     def _command(self, number: int, *parameters: float) -> None:
+        answer_ns = self._terms.answer_ns
         self.vehicle.command(
-            number, *parameters, within_ns=ANSWER_NS, retries=0, progress_ns=ANSWER_NS
+            number, *parameters, within_ns=answer_ns, retries=0, progress_ns=answer_ns
         )
 
     def _ack(self, action: Action, *, accepted: bool, detail: str) -> ActionAck:

@@ -22,6 +22,7 @@ POLICY: dict[str, tuple[str, ...]] = {
     "ghost.lint": REAL_TIME,
     "ghost.px4": REAL_TIME,
     "ghost.report": RECORDING,
+    "ghost.simulation.gazebo_px4": REAL_TIME,
     "ghost.sitl": REAL_TIME,
     "ghost.telemetry": RECORDING,
     "firmware_bridge": REAL_TIME,

@@ -12,7 +12,9 @@ from ghost.core.errors import ConfigError
 from ghost.px4.instance import Px4Instance
 
 VARIABLE = "GHOST_PX4"
-IMAGE = "px4io/px4-sitl:latest"
+SITL_IMAGE = "px4io/px4-sitl:latest"
+GAZEBO_IMAGE = "px4io/px4-sitl-gazebo:latest"
+_HOMES = {SITL_IMAGE: "/opt/px4", GAZEBO_IMAGE: "/opt/px4-gazebo"}
 _ENGINE_S = 10.0
 
 # In the container the shell lives until PX4 ends or Ghost's end of its input closes. It is the
@@ -61,25 +63,28 @@ class Px4Folder:
 
 @dataclass(frozen=True, slots=True)
 class Px4Container:
-    """The published image, in the machine's own network and with the instance's own folder."""
+    """A published image, in the machine's own network and with the instance's own folder."""
 
     engine: str
-    image: str = IMAGE
+    image: str = SITL_IMAGE
 
     def order(self, instance: Px4Instance, folder: Path, environment: Mapping[str, str]) -> Order:
-        settings = [f"--env={key}={value}" for key, value in environment.items()]
+        wanted = {"HOME": str(folder), **environment}  # Gazebo writes there
+        settings = [f"--env={key}={value}" for key, value in wanted.items()]
+        home = _HOMES[self.image]
         command = (
             *(self.engine, "run", "--rm", "--interactive", "--network=host"),
             *(f"--name=ghost-px4-{instance.number}", f"--user={os.getuid()}:{os.getgid()}"),
             *(f"--volume={folder}:{folder}", f"--workdir={folder}", *settings),
-            *("--entrypoint=sh", self.image, "-c", _LEASH, "sh", "/opt/px4/bin/px4"),
-            *_arguments(instance, "/opt/px4/etc", folder),
+            *("--entrypoint=sh", self.image, "-c", _LEASH, "sh", f"{home}/bin/px4"),
+            *_arguments(instance, f"{home}/etc", folder),
         )
         return Order(command, dict(os.environ))
 
 
-def find_px4() -> Installation:
-    """GHOST_PX4's folder; without that the published container."""
+def find_px4(*images: str) -> Installation:
+    """GHOST_PX4's folder; without that the first of these published containers that is here."""
+    images = images or (SITL_IMAGE,)
     named = os.environ.get(VARIABLE)
     if named:
         return Px4Folder(Path(named).resolve())
@@ -88,11 +93,13 @@ def find_px4() -> Installation:
         raise ConfigError(
             f"no PX4: {VARIABLE} isn't set and no docker engine answers. Set {VARIABLE} to a "
             "folder with bin/px4 and etc/ (PX4's px4_sitl_default build or its .deb package), or "
-            f"start docker and `docker pull {IMAGE}`"
+            f"start docker and `docker pull {images[0]}`"
         )
-    if not _succeeds(engine, "image", "inspect", IMAGE):
-        raise ConfigError(f"no PX4: {VARIABLE} isn't set; `docker pull {IMAGE}` gets a container")
-    return Px4Container(engine)
+    for image in images:
+        if _succeeds(engine, "image", "inspect", image):
+            return Px4Container(engine, image)
+    pulls = " or ".join(f"`docker pull {image}`" for image in images)
+    raise ConfigError(f"no PX4: {VARIABLE} isn't set; {pulls} gets a container")
 
 
 def _arguments(instance: Px4Instance, etc: str, folder: Path) -> tuple[str, ...]:

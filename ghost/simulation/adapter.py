@@ -5,7 +5,7 @@ backend, SITL vehicles and physics for PX4 in lockstep, with no line changed in 
 through the entry-point group `ghost.simulators`. docs/write-an-adapter.md shows a whole one.
 """
 
-from collections.abc import Callable, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
 from importlib.metadata import EntryPoint, entry_points
@@ -23,10 +23,14 @@ from ghost.simulation.models.sensors import SensorModel
 from ghost.simulation.scenery import NOTHING, Scenery
 
 ENTRY_POINTS = "ghost.simulators"
+WHOLE_ENTRY_POINTS = "ghost.backends"
 CONTACT = "contact"
 """The name under which contacts come among the sensors."""
 
-EXTRAS = {"pybullet": "pip install 'ghost-drone[sim]' (in a checkout: pip install -e '.[sim]')"}
+EXTRAS = {
+    "jsbsim": "pip install 'ghost-drone[jsbsim]' (in a checkout: pip install -e '.[jsbsim]')",
+    "pybullet": "pip install 'ghost-drone[sim]' (in a checkout: pip install -e '.[sim]')",
+}
 """How to get a module that a simulator of ours needs."""
 
 FloatArray = NDArray[np.float64]
@@ -190,24 +194,39 @@ class SimulatorAdapter(Protocol):
     def inject(self, vehicle: int, fault: Fault) -> None: ...
 
 
-AdapterFactory = Callable[..., SimulatorAdapter]
-
-
-def simulators() -> dict[str, EntryPoint]:
+def simulators(group: str = ENTRY_POINTS) -> dict[str, EntryPoint]:
     """What is installed, by name."""
-    return {point.name: point for point in sorted(entry_points(group=ENTRY_POINTS))}
+    return {point.name: point for point in sorted(entry_points(group=group))}
 
 
 def load_adapter(name: str) -> SimulatorAdapter:
     """The adapter of that name, made afresh. NAME@ADDRESS is for one whose simulator is elsewhere:
     the factory gets what follows the @ as `address`, in a form of its own.
     """
-    known, (plain, at, address) = simulators(), name.partition("@")
+    if is_whole(name):
+        raise ConfigError(
+            f"simulator {name.partition('@')[0]} brings its own flight controller, so nothing else "
+            "can fly in it; it is for `ghost deploy sim` and `ghost conform`"
+        )
+    return cast("SimulatorAdapter", _load(name, simulators()))
+
+
+def is_whole(name: str) -> bool:
+    """Whether it brings its own flight controller: see ghost.simulation.whole."""
+    return name.partition("@")[0] in simulators(WHOLE_ENTRY_POINTS)
+
+
+def load_whole(name: str) -> object:
+    return _load(name, simulators(WHOLE_ENTRY_POINTS))
+
+
+def _load(name: str, known: Mapping[str, EntryPoint]) -> object:
+    plain, at, address = name.partition("@")
     if plain not in known:
-        listed = ", ".join(known) or "none"
+        listed = ", ".join((*known, *simulators(WHOLE_ENTRY_POINTS))) or "none"
         raise ConfigError(f"no simulator named {plain!r}; installed are: {listed}")
     try:
-        factory = cast("AdapterFactory", known[plain].load())
+        factory = known[plain].load()
         if not at:
             return factory()
         if "address" not in signature(factory).parameters:
