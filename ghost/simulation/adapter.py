@@ -203,12 +203,13 @@ def load_adapter(name: str) -> SimulatorAdapter:
     """The adapter of that name, made afresh. NAME@ADDRESS is for one whose simulator is elsewhere:
     the factory gets what follows the @ as `address`, in a form of its own.
     """
-    if is_whole(name):
+    known = simulators()
+    if name.partition("@")[0] not in known and is_whole(name):
         raise ConfigError(
             f"simulator {name.partition('@')[0]} brings its own flight controller, so nothing else "
             "can fly in it; it is for `ghost deploy sim` and `ghost conform`"
         )
-    return cast("SimulatorAdapter", _load(name, simulators()))
+    return cast("SimulatorAdapter", _load(name, known))
 
 
 def is_whole(name: str) -> bool:

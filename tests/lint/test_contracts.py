@@ -36,6 +36,8 @@ FORBIDDEN = [
         "ghost.simulation.lightweight",
     ),
     ("ghost/sitl/bridge.py", "import ghost.hardware", "ghost.hardware"),
+    ("ghost/px4/process.py", "import ghost.hal", "ghost.hal"),
+    ("ghost/mission/start.py", "import ghost.px4.process", "ghost.px4.process"),
     ("ghost/hardware/real.py", "import pymavlink", "pymavlink"),
     ("ghost/deploy/session.py", "import ghost.cli", "ghost.cli"),
     ("ghost/cli/fly.py", "import ghost.control", "ghost.control"),
