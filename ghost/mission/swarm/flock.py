@@ -5,10 +5,12 @@ are apart, and the rule can do something about, is made room for.
 """
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 
 from ghost.mission.swarm.check import CATCH_UP
+from ghost.mission.swarm.detours import Detours, Traveller
 from ghost.mission.swarm.member import Pilot
-from ghost.mission.swarm.parts import Aim, Part, Scene
+from ghost.mission.swarm.parts import Aim, Each, Part, Scene
 from ghost.mission.swarm.steps import Defaults
 from ghost.planning import TrajectoryPoint, Vector
 from ghost.planning.separation import Edge, Mover, Spacing, keep_apart
@@ -35,6 +37,7 @@ class Flock:
         self._defaults = defaults
         self._keeps_apart = keeps_apart
         self._aims: dict[int, Aim] = {}
+        self._detours: Detours | None = None
         fences = (_edges(pilots[number].envelope.geofence_enu_m) for number in sorted(pilots))
         self._fence: tuple[Edge, ...] = tuple(
             dict.fromkeys(edge for edges in fences for edge in edges)
@@ -56,6 +59,7 @@ class Flock:
         """A part, from its start."""
         self.at_ns = 0
         self.late_m = 0.0
+        self._detours = None
 
     def advance(self, part: Part | None, speed_mps: float, passed_ns: int) -> None:
         """All set-points, by a period; without a part they come to rest."""
@@ -64,6 +68,8 @@ class Flock:
         numbers = self.flown()
         self.at_ns += round(self.pace * passed_ns)
         self._aims = {number: self._aim(part, number) for number in numbers}
+        if isinstance(part, Each) and self._keeps_apart:
+            self._detour(part, passed_ns)
         self.late_m = max((aim.late_m for aim in self._aims.values()), default=0.0)
         self._keep_pace(passed_ns)
         spacing = Spacing(
@@ -89,6 +95,22 @@ class Flock:
         if part is None:
             return Aim(ZERO, point.yaw_rad)
         return part.aim(number, point.position_enu_m, self.at_ns, self.pace)
+
+    def _detour(self, part: Each, passed_ns: int) -> None:
+        """Of who finds its own way, and has stopped."""
+        if self._detours is None:
+            self._detours = Detours(self._defaults.distance_m, part.speed_mps)
+        travellers = {}
+        for number, aim in self._aims.items():
+            point = self._pilots[number].tools.setpoint
+            travellers[number] = Traveller(
+                point.position_enu_m,
+                point.velocity_enu_mps,
+                aim.velocity_enu_mps,
+                part.ending.places_enu_m[number],
+            )
+        for number, wanted_mps in self._detours.wanted(travellers, passed_ns).items():
+            self._aims[number] = replace(self._aims[number], velocity_enu_mps=wanted_mps)
 
     def _keep_pace(self, passed_ns: int) -> None:
         """Who is late is waited for."""

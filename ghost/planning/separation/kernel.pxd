@@ -21,14 +21,14 @@ cdef double _foresight(
 @cython.locals(room=double)
 cdef double _room(
     double[:, ::1] now, double[:, ::1] plan, Py_ssize_t i, double distance,
-    double acceleration) noexcept
+    double acceleration, double care) noexcept
 
 @cython.locals(
     t=double, i_s=double, j_s=double, i_share=double, j_share=double, near=double,
     nearest=double, le=double, ln=double, j_way=double)
 cdef double _nearest(
     double[:, ::1] now, double[:, ::1] plan, Py_ssize_t i, Py_ssize_t j, double reach,
-    double acceleration) noexcept
+    double acceleration, double care) noexcept
 
 cdef bint _leaves(
     double[:, ::1] now, double[:, ::1] plan, Py_ssize_t i, double[:, ::1] fence,

@@ -59,7 +59,7 @@ def keep_apart(now: Any, plan: Any, tries: Any, fence: Any, rule: Any) -> None:
             _aim(now, plan, i, ue, un, change, step_s)
             if fence.shape[0] > 0 and _leaves(now, plan, i, fence, acceleration):
                 continue
-            room = _room(now, plan, i, distance, acceleration)
+            room = _room(now, plan, i, distance, acceleration, 1.0)
             if room >= 0.0:
                 least, best_e, best_n = cost, ue, un
                 if cost == 0.0:
@@ -71,8 +71,11 @@ def keep_apart(now: Any, plan: Any, tries: Any, fence: Any, rule: Any) -> None:
         else:
             _aim(now, plan, i, 0.0, 0.0, change, step_s)
             best_e, best_n = plan[i, 2], plan[i, 3]
-            room = _room(now, plan, i, distance, acceleration)
-            if room < -0.05 and roomiest > room:  # too near already: away, by the quickest way
+            # Too near already, however it is reckoned: away, by the quickest way.
+            if (
+                _room(now, plan, i, distance, acceleration, -1.0) < -0.0005
+                and _room(now, plan, i, distance, acceleration, 1.0) < roomiest
+            ):
                 _aim(now, plan, i, roomy_e, roomy_n, change, step_s)
         # Who hardly gets on shows where it wants to go, so that those behind it in order make way.
         if best_e * we + best_n * wn < 0.3 * size * size:
@@ -127,18 +130,21 @@ def _foresight(
     return 3.0 * (haste - 0.25 * first_s)
 
 
-def _room(now: Any, plan: Any, i: int, distance: float, acceleration: float) -> float:
+def _room(now: Any, plan: Any, i: int, distance: float, acceleration: float, care: float) -> float:
     """How much farther apart than it must be it stays, from the nearest, on all plans."""
     room = 1e300
     for j in range(now.shape[0]):
         if j != i:
             reach = distance + now[i, 6] + now[j, 6]
-            room = min(room, _nearest(now, plan, i, j, reach, acceleration) - reach)
+            room = min(room, _nearest(now, plan, i, j, reach, acceleration, care) - reach)
     return room
 
 
-def _nearest(now: Any, plan: Any, i: int, j: int, reach: float, acceleration: float) -> float:
-    """How near two come to each other until they stand; a little less, never more.
+def _nearest(
+    now: Any, plan: Any, i: int, j: int, reach: float, acceleration: float, care: float
+) -> float:
+    """How near two come to each other until they stand: with a care of 1 a little less than that,
+    never more, with -1 a little more.
 
     On their way in straight pieces, from which they stray by the square of a piece's duration.
     """
@@ -178,7 +184,7 @@ def _nearest(now: Any, plan: Any, i: int, j: int, reach: float, acceleration: fl
             near = abs(le * dn - ln * de) / math.sqrt(squared)
         nearest = min(nearest, near)
         le, ln = ne, nn
-    return nearest - 0.25 * acceleration * piece_s * piece_s
+    return nearest - care * 0.25 * acceleration * piece_s * piece_s
 
 
 def _leaves(now: Any, plan: Any, i: int, fence: Any, acceleration: float) -> bool:
