@@ -16,7 +16,7 @@ from ghost.core.clock import SimClock
 from ghost.core.errors import ConfigError, GhostError
 from ghost.core.random import RandomSource
 from ghost.hal import GroundTruth, ScenarioSpec
-from ghost.simulation.adapter import Wind, World
+from ghost.simulation.adapter import Fault, Wind, World
 from ghost.simulation.backend import Happening
 from ghost.simulation.scenery import NOTHING, Scenery
 from ghost.sitl.firmware import Firmware
@@ -132,6 +132,16 @@ class SitlBridge:
             raise GhostError(f"vehicle {vehicle_id} was lost: {flown.lost}")
         return flown.group.adapter.ground_truth(flown.row)
 
+    def inject(self, vehicle_id: int, fault: Fault) -> None:
+        """Now; what is to happen at a time of its own is a Happening."""
+        flown = self._flown(vehicle_id)
+        flown.group.adapter.inject(flown.row, fault)
+
+    def set_wind(self, wind: Wind) -> None:
+        """For all, now."""
+        for group in self._current().groups:
+            group.adapter.set_wind(wind)
+
     def lose(self, vehicle_id: int, reason: str) -> None:
         """Give a vehicle up: its motors stop, and its firmware is let go of."""
         self._current().lose(self._flown(vehicle_id), reason)
@@ -193,14 +203,14 @@ class _Run:
     def __init__(self, on_loss: Callable[[Loss], None]) -> None:
         self.clock = SimClock()
         self.flown: dict[int, Flown] = {}
-        self._groups: list[Group] = []
+        self.groups: list[Group] = []
         self._on_loss = on_loss
         self._tick_ns = 0
 
     def begin(self, groups: list[Group]) -> None:
         manned: list[Flown] = []
         for group in groups:
-            self._groups.append(group)
+            self.groups.append(group)
             group.connect()
             manned += group.man()
             self.flown = {one.vehicle.vehicle_id: one for one in manned}
@@ -215,7 +225,7 @@ class _Run:
         at_ns = -(-happening.at_ns // self._tick_ns) * self._tick_ns
         flown = self.flown.values() if vehicle_id is None else (self.flown[vehicle_id],)
         if isinstance(what, Wind):
-            for group in self._groups:
+            for group in self.groups:
                 self.clock.call_at(at_ns, lambda group=group: group.adapter.set_wind(what))  # type: ignore[misc]
             return
         for one in flown:
@@ -248,12 +258,12 @@ class _Run:
     def close(self) -> None:
         for flown in self.flown.values():
             _close(flown.firmware.close)
-        for group in self._groups:
+        for group in self.groups:
             if not group.lost:
                 _close(group.close)
 
     def _move(self, stretch_ns: int) -> None:
-        groups = [group for group in self._groups if not group.lost]
+        groups = [group for group in self.groups if not group.lost]
         for group in groups:
             group.begin_step(stretch_ns)
         for group in groups:

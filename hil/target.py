@@ -1,0 +1,63 @@
+"""What flies in a rig, behind real MAVLink links, and what may be done to it."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Protocol
+
+from hil.need import Need
+
+
+@dataclass(frozen=True, slots=True)
+class Links:
+    """Where each of them listens. unit is a URL for whoever is under test, or for a proxy before
+    it; the station is the pilot's, and the referee has a link that nobody else has.
+    """
+
+    unit: str
+    station: str
+    referee: str
+
+
+@dataclass(frozen=True, slots=True)
+class Setting:
+    """What a case wants its vehicle to be."""
+
+    robot: str = "x500"
+    scenario: str = "calm"
+    seed: int = 0
+    system: int = 1
+    signing_key: Path | None = None
+    firmware_settings: Sequence[tuple[str, float]] = ()
+
+
+class Vehicle(Protocol):
+    """One that runs."""
+
+    @property
+    def links(self) -> Links: ...
+    @property
+    def system(self) -> int: ...
+
+    def truth(self) -> dict[str, Any]:
+        """position_enu_m, velocity_enu_mps, rotor_speed_rps; needs TRUTH."""
+        ...
+
+    def fault(self, target: str, kind: str, *values: float) -> None:
+        """As in a scenario's events; needs FAULTS."""
+        ...
+
+    def wind(self, mean_enu_mps: Sequence[float], gust_mps: float = 0.0) -> None: ...
+    def reboot(self) -> None: ...
+    def close(self) -> None: ...
+
+
+class Target(Protocol):
+    @property
+    def name(self) -> str: ...
+    @property
+    def offers(self) -> frozenset[Need]: ...
+
+    def start(self, folder: Path, setting: Setting) -> Vehicle:
+        """A vehicle at rest, with its own side of the evidence in folder."""
+        ...
