@@ -1,4 +1,4 @@
-"""A session of the rig: cases side by side, each in a process with a limit, and what came of them."""
+"""A session of the rig: cases side by side, each in a process of its own with a limit."""
 
 import contextlib
 import json
