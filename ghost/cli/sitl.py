@@ -18,6 +18,7 @@ from ghost.deploy import (
     load_mission,
     load_scenario,
     load_swarm,
+    load_swarm_mission,
     parse_time,
     read_layout,
 )
@@ -102,7 +103,7 @@ def _add_how(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--formation",
         metavar="NAME|FILE",
-        help="a mission of the whole swarm; see docs/swarm-missions.md",
+        help="a mission of the whole swarm, such as crossing; see docs/swarm-missions.md",
     )
     parser.add_argument(
         "--scenario", metavar="NAME|FILE", default="calm", help="wind and faults (default: calm)"
@@ -170,6 +171,10 @@ def _add_links(parser: argparse.ArgumentParser) -> None:
 
 def _sitl(options: argparse.Namespace) -> int:
     swarm = _from_file(options) if _is_file(options.robot) else _from_options(options)
+    if options.formation:
+        if options.mission:
+            raise ConfigError("--mission is of each and --formation of all; leave one of them out")
+        swarm.formation = load_swarm_mission(find_shipped("swarms", options.formation))
     table = SwarmTable(swarm)
     is_over = threading.Event()
 

@@ -41,6 +41,8 @@ class SwarmTable:
         swarm = self._swarm
         for line in swarm.verdicts():
             print(line)
+        if swarm.choreography is not None:
+            print(swarm.choreography.summary())
         if swarm.lost_ns > 1_000_000_000:
             print(f"this computer was {swarm.lost_ns / 1e9:.1f} s too slow")
         sys.stdout.flush()

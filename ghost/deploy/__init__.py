@@ -15,6 +15,7 @@ from ghost.deploy.swarm import Swarm
 from ghost.deploy.swarm_file import load_swarm
 from ghost.deploy.world import load_world
 from ghost.mission import Result, load_mission
+from ghost.mission.swarm import load_swarm_mission
 from ghost.sitl.registry import Unlockstepped
 from ghost.sitl.time import TimePlan, parse_time
 
@@ -41,6 +42,7 @@ __all__ = [
     "load_robot",
     "load_scenario",
     "load_swarm",
+    "load_swarm_mission",
     "load_world",
     "parse_time",
     "read_layout",

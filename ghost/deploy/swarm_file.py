@@ -12,6 +12,7 @@ from ghost.deploy.scenario import load_scenario
 from ghost.deploy.shipped import find_shipped
 from ghost.deploy.swarm import FIRMWARES, Swarm
 from ghost.mission import load_mission
+from ghost.mission.swarm import load_swarm_mission
 from ghost.sitl.registry import Unlockstepped
 from ghost.sitl.time import parse_time
 from ghost.sitl.vehicles import HIGHEST_ID, LOWEST_ID
@@ -48,6 +49,9 @@ def load_swarm(
         )
         for index, entry in enumerate(found["vehicles"]):
             _spawn(swarm, entry, f"vehicles[{index}]", path.parent, mavlink)
+        if "formation" in found:
+            source = _beside(found["formation"], "swarms", path.parent)
+            swarm.formation = load_swarm_mission(source)
     except ConfigError as error:
         raise ConfigError(f"{path}: {error}") from None
     return swarm
@@ -61,9 +65,7 @@ def _spawn(
         raise ConfigError(f"{key}.links are one vehicle's, and count is {count}; leave one out")
     mission = None
     if "mission" in entry:
-        source = entry["mission"]
-        is_path = "/" in source or source.endswith((".yaml", ".yml"))
-        mission = load_mission(folder / source if is_path else find_shipped("missions", source))
+        mission = load_mission(_beside(entry["mission"], "missions", folder))
     for index, place in enumerate(_places(entry, count, folder)):
         number = entry.get("id")
         number = swarm.bridge.vehicles.free_id() if number is None else number + index
@@ -80,6 +82,12 @@ def _spawn(
             )
         except ConfigError as error:
             raise ConfigError(f"{key}: {error}") from None
+
+
+def _beside(source: str, kind: str, folder: Path) -> Path:
+    """A path begins where the file lies; anything else is the name of a shipped one."""
+    is_path = "/" in source or source.endswith((".yaml", ".yml"))
+    return folder / source if is_path else find_shipped(kind, source)
 
 
 def _places(entry: dict[str, Any], count: int, folder: Path) -> list[Place]:
@@ -120,6 +128,7 @@ _SWARM = section(
         "time": text,
         "unlockstepped": choice(*Unlockstepped),
         "shared_link": text,
+        "formation": text,
         "vehicles": items(_VEHICLE, least=1, most=HIGHEST_ID),
     },
     required=("vehicles",),

@@ -71,7 +71,7 @@ def _manifest(swarm: "Swarm", reproduce: str, only: Drone | None = None) -> Mani
         config={
             "robot": only.spawn.robot.plain if only else {},
             "scenario": scenario.plain,
-            "mission": _mission(only) if only else {},
+            "mission": _mission(only) if only else _formation(swarm),
             "simulator": only.spawn.simulator if only else "",
             "vehicles": [_vehicle(drone) for drone in drones],
         },
@@ -89,6 +89,11 @@ def _vehicle(drone: Drone) -> dict[str, Any]:
         "attitude": list(spawn.start.attitude),
         "links": list(spawn.links),
     }
+
+
+def _formation(swarm: "Swarm") -> dict[str, Any]:
+    mission = swarm.formation
+    return {} if mission is None else dict(mission.plain)
 
 
 def _mission(drone: Drone) -> dict[str, Any]:

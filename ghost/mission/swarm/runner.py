@@ -28,6 +28,7 @@ from ghost.mission.swarm.steps import (
     Takeoff,
     kind_of,
 )
+from ghost.planning import Vector
 from ghost.planning.vectors import distance
 
 _MARGIN_NS = 30_000_000_000
@@ -95,6 +96,10 @@ class SwarmRunner:
     def deviation_m(self) -> dict[int, float]:
         """How far each that is flown believes to be from where it is told to be."""
         return {number: self._pilots[number].deviation_m for number in self._flock.flown()}
+
+    def setpoint_enu_m(self, number: int) -> Vector:
+        """Where one is told to be."""
+        return self._pilots[number].tools.setpoint.position_enu_m
 
     @property
     def late_m(self) -> float:
