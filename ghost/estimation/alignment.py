@@ -74,11 +74,11 @@ class Alignment:
             and len(self._others[Kind.MAGNETOMETER]) > 0
         )
 
-    def write(self, beliefs: FloatArray, row: int, scratch: FloatArray) -> None:
-        config = self._config
+    def write(self, beliefs: FloatArray, row: int) -> None:
+        config, scratch = self._config, np.zeros((9, 18))
         reading = _mean(values for _, values in self._imu)
-        field = _mean(entry.values.tolist() for entry in self._others[Kind.MAGNETOMETER])
-        fix = _mean(entry.values.tolist() for entry in self._others[Kind.GPS])
+        field = _mean([*entry.values] for entry in self._others[Kind.MAGNETOMETER])
+        fix = _mean([*entry.values] for entry in self._others[Kind.GPS])
 
         beliefs[row, :] = 0.0
         beliefs[row, 0:3] = fix[0:3]
@@ -104,7 +104,7 @@ class Alignment:
         )
         kernel.fuse_heading(beliefs, row, scratch, np.array(field), 1.0e9)
         if self._others[Kind.BAROMETER]:
-            height = _mean(entry.values.tolist() for entry in self._others[Kind.BAROMETER])
+            height = _mean([*entry.values] for entry in self._others[Kind.BAROMETER])
             beliefs[row, 16] = height[0] - fix[2]
             kernel.fuse_height(beliefs, row, scratch, np.array(height), 1.0e9)
 

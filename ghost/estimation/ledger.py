@@ -2,7 +2,9 @@
 measurements leave the same books as punctual ones.
 """
 
+from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Self
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,31 +48,10 @@ class Ledger:
     def rangefinder(self) -> Tally:
         return self.tallies[3]
 
-    def with_outcome(self, kind: int, stamp_ns: int, nis: float) -> "Ledger":
-        """A nis below 0 is that of a measurement that the gate refused; kind 0 is GPS."""
-        before = self.tallies[kind]
-        if nis >= 0.0:
-            tally = Tally(before.accepted + 1, before.rejected, before.nis_total + nis)
-        else:
-            tally = Tally(before.accepted, before.rejected + 1, before.nis_total)
-        first, second, third, fourth = self.tallies
-        if kind == 1:
-            second = tally
-        elif kind == 2:
-            third = tally
-        elif kind == 3:
-            fourth = tally
-        else:
-            first = tally
-        accepted_ns, refused = self.gps_accepted_ns, self.gps_refused
-        ranged_ns = self.rangefinder_accepted_ns
-        since_ns = self.gps_refused_since_ns
-        if kind == 0 and nis >= 0.0:
-            accepted_ns, refused = stamp_ns, 0
-        elif kind == 3 and nis >= 0.0:
-            ranged_ns = stamp_ns
-        elif kind == 0:
-            since_ns = since_ns if refused else stamp_ns
-            refused += 1
-        tallies = (first, second, third, fourth)
-        return Ledger(tallies, accepted_ns, ranged_ns, refused, since_ns, self.gps_resets)
+    @classmethod
+    def read(cls, counts: Sequence[int], nis: Sequence[float]) -> Self:
+        """From a Track's books."""
+        first, second, third, fourth = (
+            Tally(int(counts[kind]), int(counts[4 + kind]), float(nis[kind])) for kind in range(4)
+        )
+        return cls((first, second, third, fourth), *(int(count) for count in counts[8:]))

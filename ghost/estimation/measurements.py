@@ -1,12 +1,8 @@
 """From samples to what the kernel fuses: in local coordinates, with variances, checked once."""
 
 import math
-from dataclasses import dataclass, field
 from enum import IntEnum
-from typing import Any
-
-import numpy as np
-from numpy.typing import NDArray
+from typing import Any, NamedTuple
 
 from ghost.core.earth import altitude_m, magnetic_field_enu_t
 from ghost.core.exact import sine_cosine
@@ -20,8 +16,6 @@ from ghost.hal.samples import (
     MagnetometerSample,
     RangefinderSample,
 )
-
-FloatArray = NDArray[np.float64]
 
 _USEFUL_FIXES = (GpsFix.THREE_D, GpsFix.DIFFERENTIAL, GpsFix.RTK_FLOAT, GpsFix.RTK_FIXED)
 _FURTHEST_M = 1.0e6
@@ -37,18 +31,18 @@ class Kind(IntEnum):
     RANGEFINDER = 3
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class Measurement:
+# A lookup in an enum is slow.
+_GPS, _MAGNETOMETER, _BAROMETER, _RANGEFINDER = Kind
+_OFFLINE = Health.OFFLINE
+
+
+class Measurement(NamedTuple):
     """values are what the kernel's fuse function of this kind takes."""
 
     stamp_ns: int
     kind: Kind
     sequence: int
-    values: FloatArray
-    key: tuple[int, int, int] = field(init=False)
-
-    def __post_init__(self) -> None:
-        object.__setattr__(self, "key", (self.stamp_ns, int(self.kind), self.sequence))
+    values: tuple[float, ...]
 
 
 class Reader:
@@ -75,7 +69,7 @@ class Reader:
 
     def read(self, sample: Any) -> Measurement | None:
         """None where it says nothing that can be used."""
-        if sample.health is Health.OFFLINE:
+        if sample.health is _OFFLINE:
             return None
         measurement: Measurement | None = self._readers[type(sample)](sample)
         return measurement
@@ -99,15 +93,13 @@ class Reader:
         velocity_std = max(sample.velocity_std_mps, self._config.gps_velocity_floor_mps)
         return Measurement(
             sample.stamp_ns,
-            Kind.GPS,
+            _GPS,
             sample.sequence,
-            np.array(
-                [
-                    *position,
-                    *velocity,
-                    *(max(variance, position_floor) for variance in spread),
-                    *[velocity_std * velocity_std] * 3,
-                ]
+            (
+                *position,
+                *velocity,
+                *(max(variance, position_floor) for variance in spread),
+                *[velocity_std * velocity_std] * 3,
             ),
         )
 
@@ -119,9 +111,9 @@ class Reader:
             return None
         return Measurement(
             sample.stamp_ns,
-            Kind.MAGNETOMETER,
+            _MAGNETOMETER,
             sample.sequence,
-            np.array([x, y, z, *self._field_direction, self._field_variance]),
+            (x, y, z, *self._field_direction, self._field_variance),
         )
 
     def _barometer(self, sample: BarometerSample) -> Measurement | None:
@@ -131,9 +123,9 @@ class Reader:
         std_m = self._config.barometer_std_m
         return Measurement(
             sample.stamp_ns,
-            Kind.BAROMETER,
+            _BAROMETER,
             sample.sequence,
-            np.array([height_m, std_m * std_m]),
+            (height_m, std_m * std_m),
         )
 
     def _rangefinder(self, sample: RangefinderSample) -> Measurement | None:
@@ -145,15 +137,13 @@ class Reader:
         std_m = config.rangefinder_std_m
         return Measurement(
             sample.stamp_ns,
-            Kind.RANGEFINDER,
+            _RANGEFINDER,
             sample.sequence,
-            np.array(
-                [
-                    sample.range_m + config.rangefinder_below_m,
-                    ground_m,
-                    std_m * std_m,
-                    self._smallest_cosine,
-                ]
+            (
+                sample.range_m + config.rangefinder_below_m,
+                ground_m,
+                std_m * std_m,
+                self._smallest_cosine,
             ),
         )
 

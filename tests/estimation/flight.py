@@ -146,7 +146,7 @@ def run(estimator: Estimator, samples: list[tuple[int, Any]], until_ns: int | No
 
 def bits(estimator: Estimator) -> tuple[Any, ...]:
     """Everything that an estimate is."""
-    row = estimator._beliefs[estimator._live_row]
+    row = estimator._beliefs[estimator._track.live_row]
     return row.tobytes(), estimator._output.tobytes(), estimator.stamp_ns, estimator.ledger
 
 

@@ -85,7 +85,7 @@ def flown() -> Flown:
 
 
 def _covariance(estimator: Estimator) -> FloatArray:
-    return estimator._beliefs[estimator._live_row, 17:].reshape(16, 16)
+    return estimator._beliefs[estimator._track.live_row, 17:].reshape(16, 16)
 
 
 def _nees(error: FloatArray, covariance: FloatArray) -> list[float]:

@@ -4,12 +4,15 @@ from dataclasses import replace
 from functools import cache
 from typing import Any
 
+import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from ghost.estimation import Estimator
+from ghost.estimation import Estimator, track, verdict
+from ghost.estimation import estimator as estimator_module
 from ghost.hal.samples import GpsSample, ImuSample
 from tests.estimation.flight import CONFIG, bits, flight, needs_compiled_kernel
+from tests.interpreted import interpreted
 
 ALIGNED_NS = 1_600_000_000
 LAST_NS = 4_000_000_000
@@ -89,3 +92,27 @@ def test_the_same_sample_twice_counts_once() -> None:
             twice.add(sample)
     assert bits(once) == bits(twice)
     assert twice.late_count > 0
+
+
+def test_compiled_and_interpreted_are_the_same_bits(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The buffer alone, with late measurements, gaps and a reset; test_kernel.py compares the
+    filter.
+    """
+    late_ns = {GpsSample: 130_000_000}
+    arrivals = sorted(
+        samples(1_234_567, True), key=lambda sample: sample.stamp_ns + late_ns.get(type(sample), 0)
+    )
+
+    def flown() -> list[Any]:
+        estimator, seen = Estimator(SETTINGS), []
+        for index, sample in enumerate(arrivals):
+            estimator.add(sample)
+            estimator.advance_to(sample.stamp_ns + index % 3 * 5_000_000)
+            seen += [bits(estimator), estimator.verdict]
+        assert estimator.ledger.gps_resets == 1
+        return seen
+
+    compiled = flown()
+    monkeypatch.setattr(estimator_module, "Track", interpreted(track).Track)
+    monkeypatch.setattr(estimator_module, "judge", interpreted(verdict).judge)
+    assert flown() == compiled
