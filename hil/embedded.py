@@ -15,8 +15,11 @@ PX4_READY_S = 90.0
 
 
 class EmbeddedTarget:
+    """Ghost's own autopilot, which speaks PX4's dialect."""
+
     name = "embedded"
     offers = frozenset(Need)
+    most_jobs = None
 
     def start(self, folder: Path, setting: Setting) -> "SimulatedVehicle":
         ports = free_ports(3)
@@ -27,6 +30,26 @@ class EmbeddedTarget:
             Links(unit, station, referee),
             [word for port in ports for word in ("--link", f"udpout://127.0.0.1:{port}")],
         )
+
+
+class Px4Target:
+    """A real PX4, in lockstep with Ghost's physics and by the wall clock, so that faults and wind
+    are the same as the embedded target's. Its ports are fixed.
+    """
+
+    name = "px4"
+    offers = frozenset(Need) - {Need.SIGNING, Need.GEOFENCE}
+    most_jobs = 1
+
+    def start(self, folder: Path, setting: Setting) -> "SimulatedVehicle":
+        index = setting.system - 1
+        links = Links(
+            f"udpin://127.0.0.1:{14540 + index}",
+            "udpin://127.0.0.1:14550",
+            f"udpin://127.0.0.1:{14030 + index}",  # the one for payloads
+        )
+        words = ("--firmware", "px4", "--out", str(folder / f"px4-{setting.system}"))
+        return SimulatedVehicle(folder, setting, links, words, ready_s=PX4_READY_S)
 
 
 class SimulatedVehicle:

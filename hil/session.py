@@ -48,13 +48,14 @@ class Session:
         self._on_verdict = on_verdict
         self._target = make_target(terms.target, terms.link)
         self._playing: list[_Playing] = []
+        self._jobs = min(terms.jobs, self._target.most_jobs or terms.jobs)
 
     def run(self, cases: Sequence[Case]) -> list[Verdict]:
         """Verdicts in the order of the cases."""
         waiting = list(cases)
         try:
             while waiting or self._playing:
-                while waiting and len(self._playing) < self.terms.jobs:
+                while waiting and len(self._playing) < self._jobs:
                     self._begin(waiting.pop(0))
                 for one in tuple(self._playing):
                     self._look_at(one)

@@ -57,6 +57,10 @@ class Target(Protocol):
     def name(self) -> str: ...
     @property
     def offers(self) -> frozenset[Need]: ...
+    @property
+    def most_jobs(self) -> int | None:
+        """How many cases it can host side by side; None is any number."""
+        ...
 
     def start(self, folder: Path, setting: Setting) -> Vehicle:
         """A vehicle at rest, with its own side of the evidence in folder."""

@@ -1,7 +1,7 @@
 """The targets, by name."""
 
 from ghost.core.errors import ConfigError
-from hil.embedded import EmbeddedTarget
+from hil.embedded import EmbeddedTarget, Px4Target
 from hil.target import Target
 
 NAMES = ("embedded", "px4", "gazebo", "bench")
@@ -13,4 +13,6 @@ def make_target(name: str, link: str | None = None) -> Target:
     match name:
         case "embedded":
             return EmbeddedTarget()
+        case "px4":
+            return Px4Target()
     raise ConfigError(f"target is {name!r}; expected one of {', '.join(NAMES)}")
