@@ -25,7 +25,10 @@ _REORDERED_STEPS = 8
 """How much older than ours a state may be and still be one that a network delayed."""
 _LONGEST_DATAGRAM = 65_536
 _SILENCE = "not a word"
-_WAY_OUT = "start Gazebo with ArduPilot's plugin on that port, and don't pause it (docs/gazebo.md)"
+_WAY_OUT = (
+    "start Gazebo with ArduPilot's plugin on that port, don't pause it, and start it again to fly "
+    "fewer vehicles than it has flown (docs/gazebo.md)"
+)
 
 
 class Link:

@@ -59,7 +59,7 @@ def strange_packets_are_no_frames(meet: Meet) -> None:
         client.send(count + 2, magic=MAGIC_32)
         client.send(count + 2, magic=MAGIC_32, channels=32)
         assert {answer for _, answer in client.during(3.0 * RESEND_S)} <= {before}
-        assert time_ns(client.ask(count + 2)) == time_ns(before) + STEP_NS
+        assert time_ns(client.ask_beyond(before, count + 2)) == time_ns(before) + STEP_NS
 
 
 def silence_freezes_time_and_the_state_is_said_again(meet: Meet) -> None:
@@ -71,7 +71,7 @@ def silence_freezes_time_and_the_state_is_said_again(meet: Meet) -> None:
         assert {answer for _, answer in said} == {before}
         # A busy machine says it later; nobody says it sooner.
         assert 2 <= len(said) <= 9
-        assert time_ns(client.ask(count + 2)) == time_ns(before) + STEP_NS
+        assert time_ns(client.ask_beyond(before, count + 2)) == time_ns(before) + STEP_NS
 
 
 def who_spoke_last_is_answered(meet: Meet) -> None:

@@ -47,6 +47,13 @@ class Client:
         self.send(count)
         return self.receive()
 
+    def ask_beyond(self, before: bytes, count: int) -> bytes:
+        """As ask(), where the server may be saying that state once more at this very moment."""
+        answer = self.ask(count)
+        while answer == before:
+            answer = self.receive()
+        return answer
+
     def drain(self, wait_s: float = 0.0) -> list[bytes]:
         """What has come, or the first that comes within so long."""
         heard: list[bytes] = []
