@@ -47,7 +47,7 @@ $(VENV)/.flight: pyproject.toml | $(VENV)/bin/python
 	@touch $@
 
 $(VENV)/.dev: $(VENV)/.flight
-	$(BIN)/pip install --quiet --disable-pip-version-check -e '.[dev,sim,hil]'
+	$(BIN)/pip install --quiet --disable-pip-version-check -e '.[dev,sim,hil,jsbsim]'
 	@touch $@
 
 $(VENV)/.kernels: $(VENV)/.dev hatch_build.py $(KERNELS) $(KERNELS:.pxd=.py)

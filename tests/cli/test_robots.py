@@ -44,6 +44,7 @@ def test_list_tells_each_robot_and_how_it_can_be_flown(tmp_path: Path) -> None:
     assert (done.returncode, done.stderr) == (0, "")
     assert done.stdout.splitlines() == [
         "crazyflie       sim        Bitcraze Crazyflie 2.1, a quadrotor of 27 g for indoors",
+        "f450            sim        DJI F450 of JSBSim's aircraft, a quadrotor of 1.4 kg",
         "ground_station  neither    A ground station that only listens",
         "hexa            sim        A hexarotor of 3.6 kg for surveys",
         "iris            sim        3DR Iris of ArduPilot's Gazebo models, a quadrotor of 1.75 kg",
@@ -58,7 +59,7 @@ def test_a_robot_that_was_added_is_listed_and_a_broken_one_hides_none(desk: Path
     done = ghost_robots(desk, "list", "--robots", "robots")
     assert done.returncode == 0
     lines = done.stdout.splitlines()
-    assert len(lines) == 10
+    assert len(lines) == 11
     assert "mine            sim+real   My own" in lines
     assert "oops            broken     see `ghost robots check`" in lines
 

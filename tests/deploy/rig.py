@@ -23,6 +23,7 @@ from ghost.deploy import (
 
 ROBOT_NAMES = (
     "crazyflie",
+    "f450",
     "ground_station",
     "hexa",
     "iris",

@@ -15,11 +15,16 @@ from ghost.simulation.models.vision import DepthCameraModel, RgbCameraModel
 ROBOTS = ("x500", "crazyflie", "hexa", "x500_lidar", "x500_depth")
 ELSEWHERE = ("gazebo",)
 """Programs of their own, which a machine may lack; they have tests of their own, too."""
+ENOUGH = {"jsbsim": ("x500",)}
+"""Where fewer robots show as much."""
 BACKENDS = [
-    (simulator, robot)
-    for simulator in sorted(simulators())
-    for robot in ROBOTS
-    if simulator not in ELSEWHERE
+    *(
+        (simulator, robot)
+        for simulator in sorted(simulators())
+        for robot in ENOUGH.get(simulator, ROBOTS)
+        if simulator not in ELSEWHERE
+    ),
+    ("jsbsim@F450", "f450"),
 ]
 
 

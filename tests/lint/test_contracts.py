@@ -30,6 +30,7 @@ FORBIDDEN = [
     ("ghost/autopilot/mixer.py", "import ghost.simulation.backend", "ghost.simulation.backend"),
     ("ghost/simulation/pybullet/a.py", "import ghost.simulation.gazebo", "ghost.simulation.gazebo"),
     ("ghost/simulation/gazebo_px4/a.py", "import pybullet", "pybullet"),
+    ("ghost/simulation/gazebo_px4/b.py", "import jsbsim", "jsbsim"),
     (
         "ghost/simulation/backend.py",
         "import ghost.simulation.lightweight",
