@@ -229,5 +229,10 @@ CHECKS = (
     Check(
         "rangefinder sees the ground", rangefinder_sees_the_ground, _need(SensorKind.RANGEFINDER)
     ),
-    Check("estimate follows the truth", estimate_follows_the_truth, _need(SensorKind.VEHICLE)),
+    Check(
+        "estimate follows the truth",
+        estimate_follows_the_truth,
+        _need(SensorKind.VEHICLE),
+        in_flight=True,
+    ),
 )

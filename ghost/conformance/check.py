@@ -39,19 +39,24 @@ class Need:
 @dataclass(frozen=True, slots=True)
 class Check:
     """run returns the figure that it found, or raises ConformanceError. A check that needs nothing
-    is mandatory for every backend; one that needs something holds those who declare it to it. In
-    real time only those on_bench are tried: they neither arm nor count nanoseconds.
+    is mandatory for every backend; one that needs something holds those who declare it to it. Where
+    time passes by itself only those are tried that don't count nanoseconds: in_flight where it is
+    simulated, on_bench in reality, too, because they don't arm.
     """
 
     name: str
     run: Callable[[Factory], str]
     needs: Need = Need()
     on_bench: bool = False
+    in_flight: bool = False
 
-    def missing(self, capabilities: Capabilities) -> str:
+    def missing(self, capabilities: Capabilities, *, is_real: bool) -> str:
         """Why it can't be tried; empty when it can."""
         if not (capabilities.synchronous_step or self.on_bench):
-            return "flies, or counts nanoseconds: for a backend that is stepped"
+            if is_real:
+                return "flies, or counts nanoseconds: for a backend that is stepped"
+            if not self.in_flight:
+                return "counts nanoseconds, or knows the modes of Ghost's own autopilot"
         return self.needs.missing(capabilities)
 
     @property

@@ -12,7 +12,7 @@ from ghost.deploy.hal import build_hal
 from ghost.deploy.robot import RobotDescription
 from ghost.hal import Capabilities, SafetyEnvelope, ScenarioSpec, SimulationBackend
 from ghost.hal.airframe import Airframe
-from ghost.simulation.adapter import SimulatorCapabilities
+from ghost.simulation.adapter import SimulatorCapabilities, is_whole
 from ghost.simulation.whole import load_simulator
 
 LONGEST_STEP_NS = 1_000_000
@@ -28,7 +28,8 @@ class Factory:
     simulator: str | None = None
     links: tuple[str, ...] = ()
     given: Mapping[str, Any] = field(default_factory=dict)
-    _benches: list[Bench] = field(default_factory=list, init=False, compare=False)
+    _only: list[SimulationBackend] = field(default_factory=list, init=False, compare=False)
+    """The backend that holds what there is only one of: a vehicle, or a simulator's process."""
 
     def __call__(
         self, *, envelope: SafetyEnvelope | None = None, **arguments: Any
@@ -37,20 +38,22 @@ class Factory:
         robot = self.robot if envelope is None else replace(self.robot, envelope=envelope)
         arguments = {**self.given, **arguments}
         if self.links:
-            return self._on_bench(build_hal(robot, mode="real", links=self.links, **arguments))
+            real = Bench(build_hal(robot, mode="real", links=self.links, **arguments))
+            return self._alone(real)
         chosen = {} if self.simulator is None else {"simulator": self.simulator}
-        return cast("SimulationBackend", build_hal(robot, mode="sim", **chosen, **arguments))
+        backend = cast("SimulationBackend", build_hal(robot, mode="sim", **chosen, **arguments))
+        return self._alone(backend) if is_whole(self._simulator) else backend
 
-    def _on_bench(self, backend: Any) -> Bench:
-        """There is one vehicle: whoever had it before lets go of its links."""
+    def _alone(self, backend: SimulationBackend) -> SimulationBackend:
+        """Whoever had it before lets go of it."""
         self.close()
-        self._benches.append(Bench(backend))
-        return self._benches[-1]
+        self._only.append(backend)
+        return backend
 
     def close(self) -> None:
-        """Let go of the links, if there are any."""
-        while self._benches:
-            self._benches.pop().shutdown()
+        """Let go of links and processes, if there are any."""
+        while self._only:
+            self._only.pop().shutdown()
 
     def takes(self, **arguments: Any) -> bool:
         """Whether the backend can be started with these; a robot's own HAL may not."""
@@ -70,9 +73,14 @@ class Factory:
     @property
     def simulated(self) -> SimulatorCapabilities | None:
         """What the simulator says of itself; None for a HAL that isn't made of an adapter."""
+        return load_simulator(self._simulator).capabilities if self._simulator else None
+
+    @property
+    def _simulator(self) -> str:
+        """Empty for a HAL of the robot's own, or none."""
         if self.robot.hal.sim is not None or self.robot.sim is None:
-            return None
-        return load_simulator(self.simulator or self.robot.sim.simulator).capabilities
+            return ""
+        return self.simulator or self.robot.sim.simulator
 
     @cached_property
     def capabilities(self) -> Capabilities:

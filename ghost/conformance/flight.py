@@ -27,6 +27,7 @@ MILLISECOND_NS = 1_000_000
 SECOND_NS = 1_000_000_000
 CYCLE_NS = 20_000_000
 LONGEST_WAIT_NS = 20_000_000_000
+_ATTEMPTS = 5
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,8 +78,12 @@ class Flight:
         return ack
 
     def ask(self, action: Action, altitude_m: float = 0.0) -> None:
-        """A request that can't be refused here."""
+        """A request that can't be refused here; answers may get lost where it goes over a link."""
+        attempts = 1 if self.capabilities.synchronous_step else _ATTEMPTS
         ack = self.request(action, altitude_m)
+        while not ack.accepted and (attempts := attempts - 1):
+            self.step(5 * CYCLE_NS)
+            ack = self.request(action, altitude_m)
         require(ack.accepted, f"{action.name} refused: {ack.detail}", "it to be accepted")
 
     def send(self, kind: type[Any], *values: Any, age_ns: int = 0) -> CommandAck:
@@ -107,7 +112,7 @@ class Flight:
         self.arm()
         self.ask(Action.TAKEOFF, height_m)
         until_ns = self.now_ns + LONGEST_WAIT_NS
-        while abs(self.height_m() - height_m) > 0.3:
+        while abs(self.height_m() - height_m) > self._near_m:
             require(
                 self.now_ns < until_ns,
                 f"at {self.height_m():.2f} m {LONGEST_WAIT_NS // SECOND_NS} s after TAKEOFF",
@@ -115,6 +120,11 @@ class Flight:
             )
             self.step(CYCLE_NS)
         self.step(2 * SECOND_NS)
+
+    @property
+    def _near_m(self) -> float:
+        """PX4 (v1.18) takes itself to be there from 0.8 m on (NAV_MC_ALT_RAD), and stays so."""
+        return 0.3 if self.capabilities.synchronous_step else 1.0
 
     def height_m(self) -> float:
         if self.capabilities.ground_truth:
@@ -143,14 +153,17 @@ class Flight:
         return [heard.sample for heard in self.heard if heard.name == name]
 
     def with_truth(self, kind: SensorKind) -> list[tuple[Any, GroundTruth]]:
-        """Each sample beside the truth of its stamp, as far as one was taken then."""
-        known = {truth.stamp_ns: truth for truth in self.truths}
+        """Each sample beside the truth of its stamp, as far as one was taken then; about then,
+        where both come as they come.
+        """
+        grain_ns = 1 if self.capabilities.synchronous_step else CYCLE_NS
+        known = {truth.stamp_ns // grain_ns: truth for truth in self.truths}
         pairs = [
-            (sample, known[sample.stamp_ns])
+            (sample, known[sample.stamp_ns // grain_ns])
             for sample in self.samples(kind)
-            if sample.stamp_ns in known
+            if sample.stamp_ns // grain_ns in known
         ]
-        require(pairs, f"no sample of {kind.name} stamped at a physics step", "some")
+        require(pairs, f"no sample of {kind.name} stamped like a truth", "some")
         return pairs
 
     def _listener(self, name: str) -> Any:

@@ -28,7 +28,7 @@ def adapter(kind: type[LightweightAdapter]) -> Plant:
 
     def plant(patch: pytest.MonkeyPatch) -> None:
         for home in ("ghost.deploy.hal", "ghost.conformance.factory"):
-            patch.setattr(f"{home}.load_adapter", lambda _: kind())
+            patch.setattr(f"{home}.load_simulator", lambda _: kind())
 
     return plant
 

@@ -53,7 +53,7 @@ def test_the_check_fails_with_what_stalled_and_the_rest_is_skipped(
             release.wait()
 
     for home in ("ghost.deploy.hal", "ghost.conformance.factory"):
-        monkeypatch.setattr(f"{home}.load_adapter", lambda _: Hanging())
+        monkeypatch.setattr(f"{home}.load_simulator", lambda _: Hanging())
     factory = Factory(load_robot("x500"))
     assert within(PATIENT_NS, lambda: factory.capabilities)
     first, *others = judge_all(CHECKS, factory, LIMIT_NS)
