@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 from typing import Any
 
-from ghost.core.clock import SimClock
+from ghost.core.clock import Clock
 from ghost.deploy import RobotDescription
 from ghost.deploy.hal import derive_simulation
 from ghost.hal import (
@@ -30,7 +30,7 @@ class OwnSim:
         return self._inner.capabilities
 
     @property
-    def clock(self) -> SimClock:
+    def clock(self) -> Clock:
         return self._inner.clock
 
     @property
