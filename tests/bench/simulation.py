@@ -23,6 +23,8 @@ from ghost.deploy.hal import estimator_config
 from ghost.estimation import Estimator
 from ghost.hal import Action, ScenarioSpec
 from ghost.simulation.adapter import Start, VehicleSetup, World
+from ghost.simulation.jsbsim.carried import Carried, read_model
+from ghost.simulation.jsbsim.physics import Vehicles
 from ghost.simulation.lightweight import kernel
 from ghost.simulation.lightweight.physics import Multirotors
 from ghost.simulation.models import kernel as models
@@ -43,6 +45,8 @@ def physics_rows(calls: int) -> list[Row]:
         _row("ghost", _ghost(1), calls),
         _row("ghost, interpreted", _ghost_interpreted(), few),
         _row("ghost on PyBullet", _ghost_on_pybullet(1), max(calls // 10, 20)),
+        _row("ghost on JSBSim", _ghost_on_jsbsim("x500", None), few),
+        _row("JSBSim's own F450", _ghost_on_jsbsim("f450", read_model("F450")), few),
         _row("bare PyBullet loop", _pybullet(), max(calls // 10, 20)),
         _row("RotorPy", _rotorpy(), few),
     ]
@@ -129,13 +133,24 @@ def _ghost_interpreted() -> Loop:
 
 def _ghost_on_pybullet(count: int) -> Loop:
     """The same rotors, air and battery on Bullet's bodies, contacts asked for."""
-    airframe = load_robot("x500").airframe
+    return _steps(Bodies(_aloft("x500", count)))
+
+
+def _ghost_on_jsbsim(robot: str, model: Carried | None) -> Loop:
+    return _steps(Vehicles(_aloft(robot, 1), model))
+
+
+def _aloft(robot: str, count: int) -> World:
+    airframe = load_robot(robot).airframe
     assert airframe is not None
     setups = tuple(
         VehicleSetup(airframe, (), Start((2.0 * column, 0.0, 100.0))) for column in range(count)
     )
     spec = ScenarioSpec("bench", 1, STEP_NS, 3600 * 1_000_000_000)
-    bodies = Bodies(World(spec, setups, RandomSource(1)))
+    return World(spec, setups, RandomSource(1))
+
+
+def _steps(bodies: Bodies | Vehicles) -> Loop:
     bodies.motors[:] = 0.75
 
     def loop(calls: int) -> None:
