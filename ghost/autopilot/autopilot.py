@@ -220,15 +220,22 @@ class Autopilot:
             return ""
         if action is Action.TAKEOFF and (refusal := self._wrong_altitude(altitude_m)):
             return refusal
-        if not self.armed:
-            return "disarmed; arm first"
-        if self.failsafe is not Failsafe.NONE and action not in {Action.LAND, Action.MANUAL}:
-            return f"failsafe {self.failsafe.name} is in force"
-        if action is not Action.MANUAL and self.estimator.verdict is EstimateHealth.LOST:
-            return "the estimate is LOST"
+        if refusal := self._mode_refusal(action):
+            return refusal
+        if self.failsafe is Failsafe.COMMAND_LOSS:
+            self.failsafe = Failsafe.NONE  # whoever asks commands again, as with PX4
         self._enter(_MODES[action])
         if self._manoeuvre is not None:
             self._manoeuvre.target_height_m = altitude_m
+        return ""
+
+    def _mode_refusal(self, action: Action) -> str:
+        if not self.armed:
+            return "disarmed; arm first"
+        if self.failsafe > Failsafe.COMMAND_LOSS and action not in {Action.LAND, Action.MANUAL}:
+            return f"failsafe {self.failsafe.name} is in force"
+        if action is not Action.MANUAL and self.estimator.verdict is EstimateHealth.LOST:
+            return "the estimate is LOST"
         return ""
 
     def _wrong_altitude(self, altitude_m: float) -> str:

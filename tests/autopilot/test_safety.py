@@ -169,8 +169,6 @@ def test_lost_commands_bring_it_home() -> None:
     flight.run(60_000_000)
     assert flight.status.failsafe is Failsafe.COMMAND_LOSS
     assert flight.status.mode is FlightMode.RETURN
-    refused = flight.request(Action.OFFBOARD)
-    assert refused.detail == "failsafe COMMAND_LOSS is in force"
     ack = flight.send(PositionCommand, (8.0, 0.0, 3.0), 0.0)
     assert ack.reason is RejectReason.WRONG_MODE
     land_itself(flight)
@@ -178,6 +176,34 @@ def test_lost_commands_bring_it_home() -> None:
     flight.do(Action.ARM)
     anew = flight.status
     assert anew.failsafe is Failsafe.NONE
+
+
+@pytest.mark.parametrize("action", [Action.HOLD, Action.TAKEOFF, Action.LAND, Action.RETURN])
+def test_a_pilot_takes_over_from_lost_commands(action: Action) -> None:
+    flight = Flight()
+    flight.take_off(3.0)
+    flight.do(Action.OFFBOARD)
+    flight.follow(PositionCommand, (3.0, 0.0, 3.0), 0.0, for_s=3.0)
+    flight.run(SECOND_NS)
+    lost = flight.status
+    assert (lost.failsafe, lost.mode) == (Failsafe.COMMAND_LOSS, FlightMode.RETURN)
+    flight.do(action, altitude_m=5.0)
+    flight.run(SECOND_NS)
+    taken = flight.status
+    assert (taken.failsafe, taken.mode) == (Failsafe.NONE, FlightMode[action.name])
+
+
+def test_offboard_after_lost_commands_lasts_as_long_as_its_commands() -> None:
+    flight = Flight()
+    flight.take_off(3.0)
+    flight.do(Action.OFFBOARD)
+    flight.run(SECOND_NS)
+    flight.do(Action.OFFBOARD)
+    flight.follow(PositionCommand, (0.0, 0.0, 3.0), 0.0, for_s=1.0)
+    resumed = flight.status
+    assert (resumed.failsafe, resumed.mode) == (Failsafe.NONE, FlightMode.OFFBOARD)
+    flight.run(SECOND_NS)
+    assert flight.status.failsafe is Failsafe.COMMAND_LOSS
 
 
 def test_a_pilot_may_take_over_from_a_failsafe() -> None:
