@@ -185,7 +185,7 @@ class SitlBridge:
         world = World(
             self.scenario,
             tuple(vehicle.setup for vehicle in vehicles),
-            RandomSource(self.scenario.seed).child("simulators").child(entry.name),
+            RandomSource(self.scenario.seed).child("simulators").child(_label(entry.name)),
             self._wind,
             self._scenery,
         )
@@ -315,6 +315,11 @@ class _Run:
         _close(group.close)
         numbers = tuple(one.vehicle.vehicle_id for one in gone)
         self._on_loss(Loss(self.clock.now_ns(), f"simulator {group.name}", numbers, reason))
+
+
+def _label(name: str) -> str:
+    """A simulator's name as a random label: an address has signs that a label may not have."""
+    return "".join(sign if sign.isalnum() else f"-{ord(sign):x}." for sign in name)
 
 
 def _close(close: Callable[[], None]) -> None:

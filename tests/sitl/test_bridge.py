@@ -139,6 +139,13 @@ def test_vehicles_are_visited_by_id_and_simulators_by_name() -> None:
     assert visited == [2, 5, 9, 2, 5, 9]
 
 
+def test_a_simulator_may_be_elsewhere() -> None:
+    bridge = bridge_of(vehicle(1, "far@10.0.0.7:9002,channels=32"), vehicle(2, "far"))
+    bridge.start()
+    bridge.step()
+    assert bridge.alive == (1, 2)
+
+
 def test_how_time_is_cut_up_does_not_matter() -> None:
     def fly(cuts: list[int]) -> list[float]:
         bridge = bridge_of(vehicle(1), wind=Wind(gust_mps=3.0))
