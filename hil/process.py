@@ -110,10 +110,14 @@ class Servant:
             raise
 
     def ask(self, answer: str, within_s: float = 5.0, **order: Any) -> Any:
-        """Give an order, and wait for the line that begins with that key."""
+        """Give an order, and wait for the answer with that key. A library that says something of
+        its own may have left the line unended before it.
+        """
+        key = f'{{"{answer}"'
         with self._orders:
             self.tell(**order)
-            return json.loads(self._lines.until(f'{{"{answer}"', within_s))[answer]
+            line = self._lines.until(key, within_s)
+            return json.JSONDecoder().raw_decode(line[line.index(key) :])[0][answer]
 
     def tell(self, **order: Any) -> None:
         stdin = self.process.stdin

@@ -52,7 +52,7 @@ def main() -> int:
         last: tuple[Any, ...] = ()
         with options.journal.open("w", encoding="utf-8") as journal:
             telemetry.subscribe_status_text(
-                lambda told: answers.append({"text": told.text, "at_s": time.monotonic()})
+                lambda told, _: answers.append({"text": told.text, "at_s": time.monotonic()})
             )
             while not is_over.wait(PERIOD_S):
                 while answers:
