@@ -2,6 +2,7 @@
 ends when the rig says so, closes the pipe, or is gone.
 """
 
+import contextlib
 import gc
 import os
 import signal
@@ -15,6 +16,8 @@ from ghost.core.errors import GhostError, LinkError
 from hil.proxy.ends import open_end
 from hil.proxy.journal import Journal
 from hil.proxy.pump import Pump
+
+_PRIORITY = -10
 
 
 def serve(rig: "Connection[Any, Any]") -> None:
@@ -74,5 +77,7 @@ def _obey(pump: Pump, journal: Journal, verb: str, values: list[Any]) -> Any:
 
 
 if __name__ == "__main__":
+    with contextlib.suppress(OSError):  # as root only: what the link adds is then the fault's
+        os.setpriority(os.PRIO_PROCESS, 0, _PRIORITY)
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C is the rig's: it lands with this link
     serve(Connection(int(sys.argv[1])))

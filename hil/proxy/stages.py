@@ -199,10 +199,15 @@ class _Held:
             until_ns = parcel.leaves_ns + self._effect.hold_ns
             self._held.append(_Waiting(parcel, until_ns, to_pass))
             return []
-        for one in self._held:
-            one.to_pass -= 1
-        ready = self._release(lambda one: one.to_pass <= 0)
-        return [parcel, *(_not_before(one, parcel.leaves_ns) for one in ready)]
+        passed, overtaken = [parcel], len(self._held)
+        while True:  # who is let go overtakes those that were held before it
+            for one in self._held[:overtaken]:
+                one.to_pass -= 1
+            ready = [at for at, one in enumerate(self._held) if one.to_pass <= 0]
+            if not ready:
+                return passed
+            overtaken = ready[0]
+            passed.append(_not_before(self._held.pop(overtaken).parcel, parcel.leaves_ns))
 
     def give_due(self, now_ns: int) -> list[Parcel]:
         return [
