@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from ghost.core.channels import Channel
-from ghost.core.errors import GhostError, LogError
+from ghost.core.errors import ConfigError, GhostError, LogError
 from ghost.deploy.hal import build_hal
 from ghost.deploy.robot import RobotDescription
 from ghost.deploy.scenario import Scenario
@@ -78,6 +78,7 @@ class SimulatedFlight:
             self.bus.subscribe(EVENTS, self._on_event, name="session")
             self.bus.guard(self._on_alarm)
             capabilities = self.backend.capabilities
+            _refuse_pace(order, is_stepped=capabilities.synchronous_step)
             for spec in capabilities.sensors:
                 self.backend.sensors[spec.name].subscribe(self._publisher(spec.channel))
             watch_contacts(self.bus)
@@ -92,6 +93,7 @@ class SimulatedFlight:
             manifest = _manifest(order, deterministic=capabilities.deterministic)
             self._recorder = RunRecorder(order.out, self.bus, manifest)  # leaves files, so last
             introduce(self.bus, capabilities.sensors, scenario.scenery)
+            self._introduce_simulator()
         except BaseException:
             self.backend.shutdown()
             raise
@@ -162,6 +164,13 @@ class SimulatedFlight:
         if not self.runner.outcome.over:
             self._break_off(Result.ABORTED, "the operator broke it off in flight")
 
+    def _introduce_simulator(self) -> None:
+        """One that brings more than physics says what that is."""
+        name = getattr(self.backend, "name", "")
+        if name:
+            now_ns, kind = self.clock.now_ns(), EventKind.SIMULATOR_STARTED
+            self.bus.publish(EVENTS, Event(now_ns, Severity.INFO, kind, "session", name))
+
     def _publish_truth(self) -> None:
         if not self.backend.capabilities.ground_truth:
             return
@@ -216,6 +225,14 @@ class SimulatedFlight:
     def _publisher(self, channel: Channel[Any]) -> Callable[[Sample], None]:
         publish = self.bus.publish
         return lambda sample: publish(channel, sample)
+
+
+def _refuse_pace(order: Order, *, is_stepped: bool) -> None:
+    if order.speed is not None and not is_stepped:
+        raise ConfigError(
+            "the simulator's time passes by itself, so --realtime can't pace it; leave it out, or "
+            "give the simulator a speed if it takes one, as in --simulator gazebo_px4@speed=2"
+        )
 
 
 def mark(event: Event) -> str:

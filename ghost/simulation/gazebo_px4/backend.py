@@ -18,7 +18,7 @@ class GazeboPx4Backend:
     """
 
     def __init__(self, script: Script) -> None:
-        self.name = f"PX4 with {script.stage.physics}, model {script.model}"
+        self.name = f"PX4 with {script.stage.physics.shown}, model {script.model}"
         self._script = script
         self._play: Play | None = None
 

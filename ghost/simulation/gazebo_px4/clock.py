@@ -2,7 +2,7 @@
 
 from ghost.core.clock import SystemClock
 
-AHEAD_NS = 10_000_000
+AHEAD_NS = 20_000_000
 """Between two words of PX4, which come this often, time goes on by no more."""
 SILENCE_NS = 1_000_000_000
 """Of the wall clock. Then it goes on by that, so that whoever waits for PX4 gives up one day."""

@@ -6,32 +6,25 @@ from collections.abc import Sequence
 from ghost.core.errors import ConfigError
 from ghost.core.frames import LocalFrame
 from ghost.core.rotations import rotate
-from ghost.hal import SensorKind
 from ghost.hal.airframe import Airframe
 from ghost.simulation.adapter import Start, VehicleSetup
 from ghost.simulation.gazebo_px4.settings import Physics
 from ghost.simulation.gazebo_px4.stage import PREFIX, Stage
+from ghost.simulation.models.suite import LOOKING
 
 QUADROTORS = {Physics.GAZEBO: "x500", Physics.SIH: "quadx"}
 
-_GIVEN = (
-    SensorKind.IMU,
-    SensorKind.GPS,
-    SensorKind.MAGNETOMETER,
-    SensorKind.BAROMETER,
-    SensorKind.RANGEFINDER,
-    SensorKind.BATTERY,
-)
 _LEAST_HOVER, _MOST_HOVER = 0.1, 0.8
 """What MPC_THR_HOVER takes."""
 
 
 def refuse_unflyable(vehicle: VehicleSetup) -> None:
+    """A mission counts on eyes; whatever else a robot has is there if PX4 streams it."""
     for model in vehicle.sensors:
-        if model.kind not in _GIVEN:
+        if model.kind in LOOKING:
             raise ConfigError(
-                f"sensor {model.name} is a {model.kind.name}, which PX4 has no word for; fly a "
-                "robot without it, or in another simulator such as --simulator pybullet"
+                f"sensor {model.name} is a {model.kind.name}, which PX4 passes nothing on of; fly "
+                "a robot without it, or in another simulator such as --simulator pybullet"
             )
     if vehicle.start.charge < 1.0:
         raise ConfigError(

@@ -23,6 +23,11 @@ class Physics(StrEnum):
     GAZEBO = "gazebo"
     SIH = "sih"
 
+    @property
+    def shown(self) -> str:
+        """For people."""
+        return "Gazebo" if self is Physics.GAZEBO else "SIH"
+
 
 @dataclass(frozen=True, slots=True)
 class Settings:

@@ -121,4 +121,6 @@ def _refuse_unknown(
 ) -> None:
     if name is not None and known is not None and name not in known:
         listed = ", ".join(known) or "none"
-        raise ConfigError(f"{what} {name!r} is unknown to PX4 with {physics}; there are: {listed}")
+        raise ConfigError(
+            f"{what} {name!r} is unknown to PX4 with {physics.shown}; there are: {listed}"
+        )

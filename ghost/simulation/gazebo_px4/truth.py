@@ -8,7 +8,7 @@ from ghost.core.frames import Geodetic, LocalFrame, attitude_ned_to_enu, frd_to_
 from ghost.hal import GroundTruth
 
 MESSAGE = "HIL_STATE_QUATERNION"
-RATE_HZ = 100.0
+RATE_HZ = 50.0
 
 _UNKNOWN = np.full(3, np.nan)
 
