@@ -1,10 +1,12 @@
-"""`ghost log`: look into, check, repair and take apart flight logs."""
+"""`ghost log`: look into, check, repair, take apart and judge flight logs."""
 
 import argparse
+import json
 from pathlib import Path
 from typing import Any
 
 from ghost.core.errors import ConfigError
+from ghost.deploy.verified import verify_run
 from ghost.telemetry import (
     LogReader,
     channel_sha256,
@@ -16,12 +18,13 @@ from ghost.telemetry import (
 )
 from ghost.telemetry.manifest import MANIFEST_NAME
 from ghost.telemetry.reader import LOG_NAME
+from ghost.verify import Verification
 
 
 def add_parser(commands: Any) -> None:
     parser = commands.add_parser(
         "log",
-        help="look into, check, repair and export flight logs",
+        help="look into, check, repair, export and verify flight logs",
         description="Flight logs: MCAP files, which Foxglove opens. A flight leaves a run folder "
         "with log.mcap and a manifest.yaml, which says what was flown and with which settings.",
     )
@@ -63,6 +66,14 @@ def add_parser(commands: Any) -> None:
         type=Path,
         help="the folder to write to (default: csv, beside the log)",
     )
+    verify_parser = _add(
+        verbs,
+        "verify",
+        _verify,
+        "judge a flight by its log: a line for each property, and the first message that offends",
+    )
+    verify_parser.epilog = "Exit code: 0 nothing failed, 1 something did. See docs/log-verify.md."
+    verify_parser.add_argument("--json", action="store_true", help="one JSON document for machines")
 
 
 def _add(verbs: Any, name: str, run: Any, about: str) -> argparse.ArgumentParser:
@@ -128,3 +139,37 @@ def _export(options: argparse.Namespace) -> int:
     for channel, path in export_csv(reader, folder, options.channel).items():
         print(f"{channel}  {path}")
     return 0
+
+
+def _verify(options: argparse.Namespace) -> int:
+    found = verify_run(options.path)
+    if options.json:
+        print(json.dumps(_plain(found), indent=2))
+    else:
+        for verdict in found.verdicts:
+            print(verdict)
+    return int(not found.passed)
+
+
+def _plain(found: Verification) -> dict[str, Any]:
+    properties = []
+    for verdict in found.verdicts:
+        first = verdict.first
+        entry: dict[str, Any] = {
+            "name": verdict.name,
+            "result": verdict.result,
+            "figure": verdict.figure,
+            "first": None,
+        }
+        if first is not None:
+            entry["first"] = {
+                "channel": first.channel,
+                "log_time_ns": first.log_ns,
+                "sequence": first.sequence,
+            }
+        properties.append(entry)
+    return {
+        "passed": found.passed,
+        "messages": found.message_count,
+        "properties": properties,
+    }

@@ -25,6 +25,7 @@ POLICY: dict[str, tuple[str, ...]] = {
     "ghost.simulation.gazebo_px4": REAL_TIME,
     "ghost.sitl": REAL_TIME,
     "ghost.telemetry": RECORDING,
+    "ghost.verify": RECORDING,
     "firmware_bridge": REAL_TIME,
     "hil": REAL_TIME,
 }

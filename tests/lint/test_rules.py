@@ -223,6 +223,7 @@ x = x @ x
         ("ghost/events/bus.py", "GD101 GD201 GD202 GD301 GD401"),
         ("ghost/conformance/suite.py", "GD101 GD201 GD202 GD301 GD401"),
         ("ghost/report/page.py", "GD101 GD201 GD202 GD301 GD401"),
+        ("ghost/verify/order.py", "GD101 GD201 GD202 GD301 GD401"),
         ("ghost/hardware/backend.py", "GD201 GD202 GD301"),
         ("ghost/cli/__init__.py", "GD201 GD202 GD301"),
         ("firmware_bridge/link.py", "GD201 GD202 GD301"),
