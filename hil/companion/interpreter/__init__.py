@@ -1,0 +1,1 @@
+"""Put on the unit's PYTHONPATH by hil.companion.inside, never imported by the rig."""
