@@ -216,11 +216,11 @@ def test_a_slow_disk_is_slow_for_files_only_and_as_often_as_told(
     start: Start, tmp_path: Path
 ) -> None:
     inside = Inside(tmp_path, seed=4)
-    assert not inside.is_loaded
+    was_loaded = inside.is_loaded
     unit = start(SYNCER, str(tmp_path / "file"), env=inside.environment(os.environ))
     slow_ns = 30_000_000
     assert ask(unit, "device")
-    assert inside.is_loaded
+    assert (was_loaded, inside.is_loaded) == (False, True)
     with inside.slow_disk(sync_ns=slow_ns, write_ns=slow_ns):
         assert int(ask(unit, "sync")) >= slow_ns
         assert int(ask(unit, "write")) >= slow_ns
