@@ -47,3 +47,8 @@ class Px4Instance:
     def px4_ground_port(self) -> int:
         """UDP: PX4's own end of the link to ground stations, which listen at 14550."""
         return 18570 + self.number
+
+    @property
+    def gimbal_port(self) -> int:
+        """UDP: PX4 sends there what a gimbal is told, and its heartbeat."""
+        return 13280 + self.number

@@ -17,6 +17,7 @@ from ghost.core.frames import LocalFrame
 from ghost.hal import Sample
 from ghost.px4.process import Px4Process
 from ghost.sitl.firmware import Seat
+from ghost.sitl.px4.ear import Ear
 from ghost.sitl.px4.link import SimulatorLink
 from ghost.sitl.px4.packets import hil_state
 from ghost.sitl.px4.readings import Readings
@@ -29,13 +30,18 @@ PATIENCE_NS = 250_000_000
 """For an answer of a disarmed PX4. It may rightly give none: OFFBOARD, chosen before any set-point
 came, stops its outputs (v1.18).
 """
+STILL_NS = 100_000_000
+"""For an answer of an armed PX4 whose heartbeats are heard. One that has terminated its flight
+(v1.18) gives none from then on, and says so with its next heartbeat, for which time has to go on:
+meanwhile motors that nothing is said to stand still, as they do behind an ESC.
+"""
 PACE_NS = 4_000_000
 """For one that gives none: its time then passes about as fast as the wall clock's."""
 TRUTH_NS = 20_000_000
 """PX4 asks for every 5 ms of it, and only logs it."""
 COMPONENT = 200
 
-_BOOT_LOOK_TICKS = 25
+_LOOK_TICKS = 25
 _SENSOR = dialect.MAVLINK_MSG_ID_HIL_SENSOR
 _CONTROLS = dialect.MAVLINK_MSG_ID_HIL_ACTUATOR_CONTROLS
 
@@ -52,6 +58,7 @@ class Px4Firmware:
         link: SimulatorLink,
         process: Px4Process | None = None,
         *,
+        ear: Ear | None = None,
         answer_ns: int = ANSWER_NS,
         boot_ns: int = BOOT_NS,
     ) -> None:
@@ -61,6 +68,7 @@ class Px4Firmware:
         """Whether its startup script is through; without a process, whether it has answered."""
         self._seat = seat
         self._link = link
+        self._ear = ear
         self._answer_ns, self._boot_ns = answer_ns, boot_ns
         self._readings = Readings(seat.setup)
         self._place = LocalFrame(seat.scenario.origin)
@@ -70,6 +78,8 @@ class Px4Firmware:
         self._truth_due_ns: int | None = None
         self._given_us = self._answered_us = 0
         self._given_wall_ns = 0
+        self._silent_ns: int | None = None
+        """Since when an armed PX4 owes its motors."""
         self._ticks = 0
         self._is_due = False
         self._answers = False
@@ -125,12 +135,20 @@ class Px4Firmware:
                     break
         except LinkError as error:
             raise self._explained(error) from None
-        if not self.is_ready:
-            self._watch_boot()
+        self._ticks += 1
+        if self._ticks % _LOOK_TICKS == 0:
+            if self._ear is not None:
+                self._ear.may_be_still()  # so that the newest is never behind many
+            if not self.is_ready:
+                self._watch_boot()
+        if self.process is None:
+            self.is_ready = self.is_ready or self._answers
         return self._motors
 
     def close(self) -> None:
         self._link.close()
+        if self._ear is not None:
+            self._ear.close()
         if self.process is not None:
             self.process.close()
 
@@ -138,13 +156,21 @@ class Px4Firmware:
         if not self._is_due:
             return PACE_NS
         if self._is_armed:
-            return self._answer_ns
+            if self._ear is None:
+                return self._answer_ns
+            return STILL_NS if self._silent_ns is None else PACE_NS
         return PATIENCE_NS if self._answers else PACE_NS
 
     def _give_up(self, now_ns: int) -> None:
         self._answers = False
         if not (self._is_due and self._is_armed):
             return
+        if self._ear is not None:
+            self._motors = np.zeros(self._rotor_count)
+            if self._silent_ns is None:
+                self._silent_ns = self._given_wall_ns
+            if self._ear.may_be_still() or self._wall_ns() - self._silent_ns < self._answer_ns:
+                return
         raise StalledError(
             f"{self.instance} is armed and gave no motors for {now_ns / 1e9:.3f} s of simulated "
             f"time, waited for {self._answer_ns / 1e9:g} s; its newest are of "
@@ -158,6 +184,7 @@ class Px4Firmware:
         self._answered_us = time_us
         self._is_armed = bool(mode & ARMED_FLAG)
         self._answers = True
+        self._silent_ns = None
         if time_us >= self._given_us:
             self._motors = _motors(controls[: self._rotor_count])
 
@@ -167,10 +194,6 @@ class Px4Firmware:
 
     def _watch_boot(self) -> None:
         if self.process is None:
-            self.is_ready = self._answers
-            return
-        self._ticks += 1
-        if self._ticks % _BOOT_LOOK_TICKS:
             return
         self.is_ready = self.process.has_booted
         if not self.is_ready and self._wall_ns() >= self._boot_ns:

@@ -10,6 +10,7 @@ from ghost.px4.instance import Px4Instance
 from ghost.px4.process import Px4Process
 from ghost.sitl.firmware import MakeFirmware, Seat
 from ghost.sitl.px4.airframe import px4_parameters
+from ghost.sitl.px4.ear import Ear
 from ghost.sitl.px4.firmware import ANSWER_NS, BOOT_NS, Px4Firmware
 from ghost.sitl.px4.link import SimulatorLink
 
@@ -42,12 +43,15 @@ def launch(
         _refuse_taken(instance)
         environment = _environment(seat, speed, parameters)
         link = SimulatorLink(instance)
-        process = None
+        ear = process = None
         try:
+            ear = Ear(instance)
             process = Px4Process(place, instance, folder / f"px4-{instance.number}", environment)
-            return Px4Firmware(seat, link, process, answer_ns=answer_ns, boot_ns=boot_ns)
+            return Px4Firmware(seat, link, process, ear=ear, answer_ns=answer_ns, boot_ns=boot_ns)
         except BaseException:
             link.close()
+            if ear is not None:
+                ear.close()
             if process is not None:
                 process.close()
             raise

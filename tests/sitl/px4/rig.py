@@ -103,6 +103,8 @@ class ScriptedPx4:
     """Says what the test says, and keeps what it is told."""
 
     def __init__(self, link: SimulatorLink) -> None:
+        self._instance = link.instance
+        self._datagrams = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
         self._socket = socket.socket()
         self._socket.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 16_384)
         self._socket.settimeout(5.0)
@@ -123,6 +125,13 @@ class ScriptedPx4:
         padded = [*controls, *[0.0] * (16 - len(controls))]
         self.say(dialect.MAVLink_hil_actuator_controls_message(time_us, padded, mode, 1))
 
+    def beat(self, state: str, mode: int = ARMED) -> None:
+        """Where a gimbal listens."""
+        status = getattr(dialect, f"MAV_STATE_{state}")
+        beat = dialect.MAVLink_heartbeat_message(2, 12, mode, 0, status, 3)
+        data = encode(beat, system=self._instance.system, component=1, sequence=0)
+        self._datagrams.sendto(data, ("127.0.0.1", self._instance.gimbal_port))
+
     def hear(self) -> list[Any]:
         """The messages of one give."""
         heard: list[Any] = []
@@ -132,3 +141,4 @@ class ScriptedPx4:
 
     def hang_up(self) -> None:
         self._socket.close()
+        self._datagrams.close()

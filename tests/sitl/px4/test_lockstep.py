@@ -9,6 +9,7 @@ import pytest
 from ghost.core.errors import LinkError, StalledError
 from ghost.px4 import Px4Instance
 from ghost.sitl.px4 import Px4Firmware, SimulatorLink
+from ghost.sitl.px4.ear import Ear
 from tests.sitl.px4 import rig
 from tests.sitl.px4.rig import ARMED, DISARMED, TICK_NS, ScriptedPx4
 
@@ -82,6 +83,39 @@ def test_an_armed_px4_that_stalls_is_an_error(firmware: Px4Firmware, px4: Script
     name = rf"PX4 instance {firmware.instance.number} \(system {firmware.instance.system}\)"
     with pytest.raises(StalledError, match=f"{name} is armed and gave no motors for 0.008 s .* "):
         firmware.take(2 * TICK_NS)
+
+
+@pytest.fixture
+def ear(link: SimulatorLink) -> Iterator[Ear]:
+    ear = Ear(link.instance)
+    yield ear
+    ear.close()
+
+
+@pytest.mark.parametrize("state", ["FLIGHT_TERMINATION", "ACTIVE"])
+def test_one_that_has_terminated_its_flight_is_still_and_time_goes_on(
+    link: SimulatorLink, px4: ScriptedPx4, ear: Ear, state: str
+) -> None:
+    firmware = Px4Firmware(rig.seat(), link, ear=ear, answer_ns=2 * SOON_NS, boot_ns=SOON_NS)
+    px4.beat("ACTIVE")
+    firmware.give(TICK_NS, [rig.imu()])
+    px4.answer(4000, 0.5, 0.5, 0.5, 0.5)
+    firmware.take(TICK_NS)
+    heard = []
+
+    def fly() -> None:
+        for tick in range(2, 60):
+            firmware.give(tick * TICK_NS, [rig.imu()])
+            heard.append(firmware.take(tick * TICK_NS))
+            px4.beat(state)
+
+    if state == "ACTIVE":
+        with pytest.raises(StalledError, match="is armed and gave no motors"):
+            fly()
+    else:
+        fly()
+    assert {tuple(motors) for motors in heard if motors is not None} == {(0.0,) * 4}
+    assert all(motors is not None for motors in heard)
 
 
 def test_a_disarmed_px4_may_fall_silent(firmware: Px4Firmware, px4: ScriptedPx4) -> None:
