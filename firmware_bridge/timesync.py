@@ -30,7 +30,7 @@ SLIP_NS = 20_000_000
 simulated one does.
 """
 JUMP_ANSWERS = 3
-"""One odd answer is nonsense. So many in a row that agree with each other are a reboot."""
+"""One odd answer is nonsense. So many in a row that agree with each other are a jump."""
 LOST_NS = 2_000_000_000
 
 
@@ -42,13 +42,24 @@ class Trip:
     round_trip_ns: int
     heard_ns: int
 
+    @property
+    def remote_ns(self) -> int:
+        """What the flight controller's clock read, half-way through."""
+        return self.heard_ns - self.round_trip_ns // 2 - self.offset_ns
+
 
 class TimeSync:
     """Asks while its hub spins. Also answers the flight controller's own questions."""
 
     def __init__(self, vehicle: Vehicle) -> None:
         self.resets = 0
-        """How often the flight controller's clock jumped: reboots."""
+        """How often the flight controller's clock jumped."""
+        self.restarts = 0
+        """How often it went back by that, as it does when it begins anew. A simulation that stood
+        still for a while, as on a busy machine, is behind, but its clock never goes back.
+        """
+        self.jumped_ns = 0
+        """How far it went ahead at the newest jump; negative where it fell behind."""
         self.slips = 0
         """How often it ran off by more than drift explained, so that more drift is allowed for."""
         self.drift_ppm = DRIFT_PPM
@@ -170,6 +181,8 @@ class TimeSync:
         if len(self._odd) < JUMP_ANSWERS:
             return
         self.resets += 1
+        self.restarts += self._odd[0].remote_ns < self._trips[-1].remote_ns
+        self.jumped_ns = self._best.offset_ns - self._odd[-1].offset_ns
         self.drift_ppm, self.resolution_ns = DRIFT_PPM, RESOLUTION_NS
         self._trips.clear()
         self._answers = 0

@@ -101,7 +101,7 @@ class Run:
         }
         sink = SetpointSink(clock, vehicle, terms.rotor_count)
         self.gate = EnvelopeGate(sink, terms.envelope, clock, position=self._position)
-        self._resets = 0
+        self._resets = self._restarts = 0
         # Before the listeners: what they tell is as new as what it knows.
         self._notices = Notices(vehicle, on_text=self._on_text, on_change=terms.on_change)
         self._listen()
@@ -306,10 +306,11 @@ class Run:
             return
         self._book.heartbeat = received.message
         self._follow()
-        is_restarted = self.sync.resets != self._resets
-        if is_restarted:
-            self._resets = self.sync.resets
-            text = "the flight controller's clock has jumped: it was restarted"
+        is_restarted = self.sync.restarts != self._restarts
+        if self.sync.resets != self._resets:
+            self._resets, self._restarts = self.sync.resets, self.sync.restarts
+            how = "it was restarted" if is_restarted else f"{self.sync.jumped_ns / 1e9:+.3f} s"
+            text = f"the flight controller's clock has jumped: {how}"
             self._terms.on_text(dialect.MAV_SEVERITY_WARNING, text)
         if is_restarted or self.providers["status"].is_offline:
             self._ask_again_for_streams()

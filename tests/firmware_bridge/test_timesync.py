@@ -141,6 +141,16 @@ def test_a_clock_of_another_speed_is_followed() -> None:
     assert bench.sync.resets == 0
 
 
+def test_a_clock_that_stood_still_has_jumped_and_was_not_restarted() -> None:
+    """As a simulation's, on a machine that was busy for a third of a second."""
+    bench = Bench()
+    for place in range(30):
+        bench.step(50 * S - (place >= 20) * 300 * MS, MS, MS)
+        bench.now_ns += 400 * MS
+    assert (bench.sync.resets, bench.sync.restarts) == (1, 0)
+    assert bench.sync.jumped_ns == -300 * MS
+
+
 def test_one_odd_answer_is_nothing_and_several_are_a_reboot() -> None:
     bench = Bench()
     for _ in range(FAST_ANSWERS + 5):
@@ -152,7 +162,7 @@ def test_one_odd_answer_is_nothing_and_several_are_a_reboot() -> None:
         bench.now_ns += 100 * MS
     bench.step(-5 * S, MS, MS)
     assert bench.sync.offset_ns == 5 * S
-    assert bench.sync.resets == 1
+    assert bench.sync.resets == bench.sync.restarts == 1
 
 
 def test_silence_widens_the_uncertainty_and_ends_the_sync() -> None:
