@@ -60,7 +60,9 @@ class Unit:
         return self._lines.until(text, within_s)
 
     def until_hovering(self, within_s: float = 40.0) -> None:
+        """It holds, and has the vehicle: a pilot's HOLD before that would change nothing."""
         self.until("step 1 (hold) started", within_s)
+        self.until("-> OFFBOARD", within_s)
 
     def stop(self, how: signal.Signals = signal.SIGINT) -> None:
         self.process.send_signal(how)
