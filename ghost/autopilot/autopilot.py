@@ -8,6 +8,7 @@ from numpy.typing import NDArray
 from ghost.autopilot import setpoint
 from ghost.autopilot.config import AutopilotConfig
 from ghost.autopilot.failsafe import Situation, judge
+from ghost.autopilot.imu_watch import ImuWatch
 from ghost.autopilot.landed import LandDetector
 from ghost.autopilot.manoeuvre import Manoeuvre
 from ghost.control import Gains, allocate, derive, kernel
@@ -43,6 +44,8 @@ LONGEST_BLIND_NS = 1_000_000_000
 """Without an IMU, until the rotors are stopped."""
 
 _OLDEST_IMU_NS = 50_000_000
+_RESET_M = 1.0
+"""No vehicle moves as far between two looks for failsafes: its estimate was reset."""
 
 _MODES = {
     Action.MANUAL: FlightMode.MANUAL,
@@ -98,6 +101,8 @@ class Autopilot:
         self._demand = np.zeros(4)
         self._landed = LandDetector()
         self._battery: BatterySample | None = None
+        self._imu_watch = ImuWatch()
+        self._place_m = [0.0, 0.0, 0.0]
         self._order: _Order | None = None
         self._manoeuvre: Manoeuvre | None = None
         self._home_m = [0.0, 0.0, 0.0]
@@ -108,7 +113,7 @@ class Autopilot:
     def sense(self, sample: Sample) -> None:
         if isinstance(sample, BatterySample):
             self._battery = sample
-        else:
+        elif not self._imu_watch.is_stuck(sample):
             self.estimator.add(sample)
 
     def update(self, now_ns: int) -> FloatArray:
@@ -251,7 +256,7 @@ class Autopilot:
             return blocked
         self.armed = True
         self.failsafe = Failsafe.NONE
-        self._home_m = self.estimator.nominal[:3].tolist()
+        self._home_m = self._place_m = self.estimator.nominal[:3].tolist()
         self._landed = LandDetector()
         self._integral[:] = 0.0
         self._enter(FlightMode.HOLD)
@@ -275,8 +280,18 @@ class Autopilot:
                 FlightMode.HOLD, self.estimator.nominal, self._config, self._home_m
             )
 
+    def _follow_reset(self, place_m: list[float]) -> None:
+        """An estimate that was reset is no way to go: the place that is kept moves with it."""
+        east_m, north_m = place_m[0] - self._place_m[0], place_m[1] - self._place_m[1]
+        self._place_m = place_m
+        manoeuvre = self._manoeuvre or self._waiting
+        if abs(east_m) + abs(north_m) > _RESET_M:
+            manoeuvre.shift(east_m, north_m)
+
     def _act_on_failsafes(self, now_ns: int) -> bool:
         """Whether the flight goes on."""
+        place_m = self.estimator.nominal[:3].tolist()
+        self._follow_reset(place_m)
         since_ns = self._order.at_ns if self._order else self._entered_ns
         failsafe, mode = judge(
             Situation(
@@ -284,7 +299,7 @@ class Autopilot:
                 self.estimator.verdict,
                 self._battery.remaining if self._battery else None,
                 now_ns - since_ns,
-                self.estimator.nominal[:3].tolist(),
+                place_m,
             ),
             self._config,
             self._envelope,

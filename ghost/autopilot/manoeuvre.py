@@ -45,6 +45,10 @@ class Manoeuvre:
     def hold_at(self, position_m: list[float]) -> None:
         self._at, self._has_stopped = position_m, True
 
+    def shift(self, east_m: float, north_m: float) -> None:
+        east, north, up = self._at
+        self._at = [east + east_m, north + north_m, up]
+
     @property
     def reference_m(self) -> list[float]:
         return self._at

@@ -47,6 +47,8 @@ _LINEAR, _ANGULAR = itemgetter(0, 1, 2, 6, 7, 11), itemgetter(15, 16, 17, 18, 19
 """A Triangle out of that of a 6 x 6 matrix."""
 UNKNOWN_VARIANCE = 1e6
 DEGRADED_STD_M, LOST_STD_M = 3.0, 30.0
+_GOOD_QUALITY = 51
+"""In percent, where the flight controller tells one; 0 is for none, and PX4 says no more."""
 
 
 def has_imu(message: Any) -> bool:
@@ -173,7 +175,8 @@ def _verdict(message: Any, variance_m2: float) -> EstimateHealth:
         return EstimateHealth.LOST
     if not variance_m2 < LOST_STD_M * LOST_STD_M:  # so that NaN is lost
         return EstimateHealth.LOST
-    degraded = variance_m2 >= DEGRADED_STD_M * DEGRADED_STD_M
+    is_doubted = 0 < message.quality < _GOOD_QUALITY
+    degraded = is_doubted or variance_m2 >= DEGRADED_STD_M * DEGRADED_STD_M
     return EstimateHealth.DEGRADED if degraded else EstimateHealth.GOOD
 
 

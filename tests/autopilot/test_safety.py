@@ -178,6 +178,27 @@ def test_lost_commands_bring_it_home() -> None:
     assert anew.failsafe is Failsafe.NONE
 
 
+def test_a_gps_that_jumped_for_good_is_not_flown_after() -> None:
+    flight = Flight(happenings=(befalls(7.0, "gps", FaultKind.OFFSET, 30.0),))
+    flight.take_off(6.0)
+    landed_m = flight.place_m
+    flight.until(lambda flight: flight.status.failsafe is not Failsafe.NONE, within_s=10)
+    assert flight.status.failsafe is Failsafe.ESTIMATE_DEGRADED
+    flight.until(lambda flight: flight.state.position_enu_m[0] > 20.0, within_s=10)
+    land_itself(flight)
+    assert np.linalg.norm((flight.place_m - landed_m)[:2]) < 2.0
+
+
+def test_an_imu_that_is_stuck_is_none() -> None:
+    flight = Flight()
+    flight.take_off(2.0)
+    flight.backend._adapter.inject(0, Fault("imu", FaultKind.FROZEN))
+    flight.run(SECOND_NS // 10)
+    assert flight.status.failsafe is Failsafe.ESTIMATE_DEGRADED
+    flight.run(SECOND_NS)
+    assert not flight.status.armed
+
+
 @pytest.mark.parametrize("action", [Action.HOLD, Action.TAKEOFF, Action.LAND, Action.RETURN])
 def test_a_pilot_takes_over_from_lost_commands(action: Action) -> None:
     flight = Flight()

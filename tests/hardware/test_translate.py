@@ -365,6 +365,8 @@ def test_variances_alone_are_independent() -> None:
         ({"pose_covariance": [math.nan] * 21}, EstimateHealth.LOST),
         ({"frame_id": LOCAL_FRD}, EstimateHealth.LOST),
         ({"quality": -1}, EstimateHealth.LOST),
+        ({"quality": 50}, EstimateHealth.DEGRADED),
+        ({"quality": 100}, EstimateHealth.GOOD),
         ({"x": math.nan}, EstimateHealth.LOST),
         ({"vz": math.inf}, EstimateHealth.LOST),
         ({"q": [math.nan, 0.0, 0.0, 0.0]}, EstimateHealth.LOST),
