@@ -17,6 +17,7 @@ from typing import Any
 from ghost.core.errors import GhostError
 from ghost.deploy import Drone, Swarm, parse_time
 from ghost.simulation.adapter import Fault, FaultKind, Wind
+from hil import robots
 
 
 def main(words: Sequence[str] | None = None) -> int:
@@ -38,6 +39,7 @@ def main(words: Sequence[str] | None = None) -> int:
             scenario=options.scenario,
             seed=options.seed,
             time_plan=parse_time(options.time),
+            robots=(robots.FOLDER,),
             out=options.out,
             signing_key=options.signing_key,
         ) as swarm:
