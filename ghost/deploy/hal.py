@@ -15,7 +15,7 @@ from ghost.deploy.robot import RobotDescription
 from ghost.estimation import Estimator, EstimatorConfig
 from ghost.hal import ScenarioSpec, SimulationBackend
 from ghost.hal.airframe import Airframe
-from ghost.simulation.adapter import Start, VehicleSetup, Wind
+from ghost.simulation.adapter import SimulatorAdapter, Start, VehicleSetup, Wind
 from ghost.simulation.backend import AdapterBackend, Happening
 from ghost.simulation.models.sensors import GpsModel, MagnetometerModel, SensorModel
 from ghost.simulation.scenery import NOTHING, Scenery
@@ -77,6 +77,17 @@ def derive_simulation(
         scenery=scenery,
         view=view,
     )
+
+
+def physics(simulator: str) -> SimulatorAdapter:
+    """A simulator for vehicles that bring their own flight controllers."""
+    chosen = load_simulator(simulator)
+    if isinstance(chosen, WholeSimulator):
+        raise ConfigError(
+            f"simulator {simulator} flies its vehicle itself; in a swarm take one that is physics "
+            "alone, such as lightweight"
+        )
+    return chosen
 
 
 def vehicle_setup(description: RobotDescription, start: Start) -> VehicleSetup:

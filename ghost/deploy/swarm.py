@@ -27,7 +27,7 @@ from ghost.core.clock import SystemClock
 from ghost.core.errors import ConfigError, GhostError
 from ghost.deploy.choreography import Choreography
 from ghost.deploy.drone import Drone, Spawn
-from ghost.deploy.hal import MissingHalError, make_autopilot, vehicle_setup
+from ghost.deploy.hal import MissingHalError, make_autopilot, physics, vehicle_setup
 from ghost.deploy.layout import SPACING_M, Place, start_at
 from ghost.deploy.refusals import refuse_impossible, refuse_unseeable
 from ghost.deploy.robot import RobotDescription
@@ -38,7 +38,6 @@ from ghost.deploy.swarm_log import SwarmLog
 from ghost.events import EVENTS, Bus, Event, EventKind, Severity
 from ghost.mission import Mission, Result
 from ghost.mission.swarm import SwarmMission
-from ghost.simulation.adapter import load_adapter
 from ghost.simulation.embedded import EmbeddedVehicle
 from ghost.sitl.bridge import Loss, SitlBridge
 from ghost.sitl.firmware import MakeFirmware, Seat
@@ -140,7 +139,7 @@ class Swarm:
         if simulator not in self.bridge.adapters:
             self.bridge.adapters.register(
                 simulator,
-                load_adapter(simulator),
+                physics(simulator),
                 unlockstepped=self._unlockstepped,
                 timeout_ns=self._step_timeout_ns,
             )

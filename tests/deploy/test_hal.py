@@ -20,7 +20,7 @@ from tests.deploy.backends import OwnReal, OwnSim, Wired
 from tests.deploy.rig import ROBOT_NAMES, order, scenario_of, x500_with
 
 HERE = "tests.deploy.backends"
-SIMULATED = ("crazyflie", "hexa", "x500", "x500_depth", "x500_lidar")
+SIMULATED = ("crazyflie", "f450", "hexa", "iris", "x500", "x500_depth", "x500_lidar")
 ENVIRONMENT = (
     *("GHOST_MODE", "GHOST_HAL", "GHOST_SIM", "GHOST_REAL", "GHOST_ROBOT", "GHOST_TRANSPORT"),
     *("HAL_MODE", "HAL", "MODE", "SIM", "REAL", "SIMULATION", "SIMULATOR", "DIGITAL_TWIN"),
@@ -42,7 +42,7 @@ def position_m(backend: AdapterBackend) -> tuple[float, ...]:
 
 @pytest.mark.parametrize("name", SIMULATED)
 def test_a_sim_block_gives_a_simulation(name: str) -> None:
-    backend = build_hal(load_robot(name), mode="sim")
+    backend = build_hal(load_robot(name), mode="sim", simulator="lightweight")
     assert type(backend) is AdapterBackend
     backend.reset(scenario(), 0)
     backend.step(20_000_000)

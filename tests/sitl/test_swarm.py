@@ -158,3 +158,8 @@ def test_a_layout_of_ones_own_is_read_strictly(tmp_path: Path) -> None:
     for wrong in (0.0, float("nan")):
         with pytest.raises(ConfigError, match=r"spacing is .* m; expected above 0"):
             read_layout("grid", 1, wrong)
+
+
+def test_a_simulator_with_a_pilot_of_its_own_is_none_for_a_swarm() -> None:
+    with Swarm() as swarm, pytest.raises(ConfigError, match="gazebo_px4 flies its vehicle itself"):
+        swarm.spawn("x500", simulator="gazebo_px4")
