@@ -1,5 +1,6 @@
 """Nothing old is flown: neither accepted, nor sent late, nor sent again."""
 
+from ghost.hal import CommandAck
 from ghost.verify.reading import ACK, COMMANDS, STATUS
 from ghost.verify.terms import Terms
 from ghost.verify.verdict import Heard, Offences, Verdict, skipped
@@ -7,7 +8,7 @@ from ghost.verify.verdict import Heard, Offences, Verdict, skipped
 
 class Fresh:
     """At the gate, each accepted command was younger than the envelope allows, and not of the
-    future. An ack from before its command was logged is taken for one of that moment.
+    future.
     """
 
     name = "fresh"
@@ -15,7 +16,7 @@ class Fresh:
     def __init__(self, terms: Terms) -> None:
         self._limit_ns = terms.envelope.max_command_age_ns if terms.envelope else None
         self._offences = Offences()
-        self._logged: tuple[int, int, int] | None = None
+        self._gate = _Gate()
         self._count = self._oldest_ns = 0
 
     def wants(self, channel: str) -> bool:
@@ -23,8 +24,7 @@ class Fresh:
 
     def hear(self, heard: Heard) -> None:
         if heard.channel != ACK:
-            command = heard.message
-            self._logged = (command.stamp_ns, command.sequence, heard.log_ns)
+            self._gate.hear(heard)
             return
         ack = heard.message
         if not ack.accepted:
@@ -32,7 +32,7 @@ class Fresh:
         self._count += 1
         if self._limit_ns is None:
             return
-        age_ns = self._judged_ns(heard) - ack.command_stamp_ns
+        age_ns = self._gate.age_ns(ack)
         self._oldest_ns = max(self._oldest_ns, age_ns)
         if age_ns > self._limit_ns:
             limit = _ms(self._limit_ns)
@@ -48,12 +48,6 @@ class Fresh:
         figure = f"{self._count} accepted, the oldest {_ms(self._oldest_ns)} old"
         return self._offences.verdict(self.name, figure)
 
-    def _judged_ns(self, heard: Heard) -> int:
-        ack, logged = heard.message, self._logged
-        if logged is None or logged[:2] != (ack.command_stamp_ns, ack.command_sequence):
-            return int(ack.stamp_ns)
-        return max(int(ack.stamp_ns), logged[2])
-
 
 class Streamed:
     """What was fresh at the gate still was when it had gone, and is no earlier set-point again."""
@@ -63,14 +57,18 @@ class Streamed:
     def __init__(self, terms: Terms) -> None:
         self._limit_ns = terms.envelope.max_command_age_ns if terms.envelope else None
         self._offences = Offences()
+        self._gate = _Gate()
         self._last: tuple[int, int] | None = None
         self._is_armed = False
         self._count = self._slowest_ns = 0
 
     def wants(self, channel: str) -> bool:
-        return channel in (ACK, STATUS)
+        return channel in COMMANDS or channel in (ACK, STATUS)
 
     def hear(self, heard: Heard) -> None:
+        if heard.channel in COMMANDS:
+            self._gate.hear(heard)
+            return
         if heard.channel == STATUS:
             if heard.message.armed and not self._is_armed:
                 self._last = None  # whoever arms may begin to count anew
@@ -90,7 +88,7 @@ class Streamed:
         self._slowest_ns = max(self._slowest_ns, heard.log_ns - ack.stamp_ns)
         if self._limit_ns is None:
             return
-        was_fresh = ack.stamp_ns - now[0] <= self._limit_ns
+        was_fresh = self._gate.age_ns(ack) <= self._limit_ns
         age_ns = heard.log_ns - now[0]
         if was_fresh and age_ns > self._limit_ns:
             limit = _ms(self._limit_ns)
@@ -102,6 +100,24 @@ class Streamed:
         slowest = _ms(self._slowest_ns)
         figure = f"{self._count} set-points, each once; from gate to log in {slowest} at most"
         return self._offences.verdict(self.name, figure)
+
+
+class _Gate:
+    """When a command was judged: when its ack says, but not before it was logged itself."""
+
+    __slots__ = ("_logged",)
+
+    def __init__(self) -> None:
+        self._logged: tuple[int, int, int] | None = None
+
+    def hear(self, heard: Heard) -> None:
+        self._logged = (heard.message.stamp_ns, heard.message.sequence, heard.log_ns)
+
+    def age_ns(self, ack: CommandAck) -> int:
+        judged_ns, logged = ack.stamp_ns, self._logged
+        if logged is not None and logged[:2] == (ack.command_stamp_ns, ack.command_sequence):
+            judged_ns = max(judged_ns, logged[2])
+        return judged_ns - ack.command_stamp_ns
 
 
 def _ms(duration_ns: int) -> str:
