@@ -4,6 +4,7 @@ and one whose clock jumps.
 
 import threading
 import time
+from itertools import pairwise
 
 from firmware_bridge.endpoint import parse_endpoint
 from firmware_bridge.hub import Hub
@@ -11,7 +12,9 @@ from firmware_bridge.messages import dialect
 from hil.case import case, check
 from hil.embedded import free_ports
 from hil.need import Need
+from hil.pilot import hovering, is_down, offboard_loss_s
 from hil.record import FAILED, check_completed
+from hil.shift import ShiftedClock
 from hil.stage import Stage
 from hil.target import Setting
 from hil.unit import HOVER, Unit
@@ -20,6 +23,9 @@ STATED_S = 10.0
 """How long a start looks for a flight controller, by docs/hardware.md and its own words."""
 STARTS_S = 8.0
 """An interpreter, its imports and a report, on a machine that has other work."""
+RESET_S = 8.0
+HOUR_NS = 3_600_000_000_000
+FLIGHT = frozenset({Need.FLIGHT, Need.PROXY})
 GROUNDED = ("--hil",)
 SECOND = 2
 
@@ -93,6 +99,40 @@ def flight_controller_reboots_on_the_ground(stage: Stage) -> str:
     check_completed(unit)
     check(not referee.look().armed, "it is armed after the mission")
     return f"rebooted in {rebooted_s:.1f} s, took off {found_s:.1f} s after it was told to"
+
+
+@case(
+    "clock",
+    "set-points pause or are refused as stale, and the vehicle falls into its failsafe",
+    "firmware_bridge/timesync.py; a flight controller that jumps in flight needs service",
+    FLIGHT,
+)
+def flight_controller_clock_jumps_in_flight(stage: Stage) -> str:
+    """An hour ahead and back again, as TIMESYNC and every stamp tell it."""
+    vehicle = stage.vehicle()
+    referee, station = stage.referee(vehicle), stage.station(vehicle)
+    loss_s = offboard_loss_s(station)
+    clock: ShiftedClock = stage.keep(ShiftedClock(vehicle.links.unit))
+    mission = HOVER.format(altitude_m=2.0, seconds=6.0)
+    unit = hovering(stage, clock.unit_url, station, mission=mission)
+    began_s = time.monotonic()
+    clock.shift_ns = HOUR_NS
+    unit.until("was restarted", RESET_S)
+    reset_s = time.monotonic() - began_s
+    clock.shift_ns = 0
+    unit.until("was restarted", RESET_S)
+    station.spin(1.0)
+    modes = {one.mode for one in referee.history() if one.at_s > began_s}
+    check(modes <= {"OFFBOARD", "LAND"}, f"jumps of its clock put it into {sorted(modes)}")
+    check_completed(unit)
+    is_down(referee)
+    gap_s = _longest_gap_s(clock.setpoints_at_ns)
+    check(gap_s < loss_s, f"no set-point for {gap_s:.2f} s; expected less than {loss_s:g} s")
+    return f"noticed after {reset_s:.1f} s, longest pause of set-points {gap_s * 1e3:.0f} ms"
+
+
+def _longest_gap_s(at_ns: list[int]) -> float:
+    return max(after - before for before, after in pairwise(at_ns)) / 1e9
 
 
 def _refuses(unit: Unit, words: str) -> float:
