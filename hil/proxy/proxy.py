@@ -57,6 +57,7 @@ class Proxy:
         self._folder = tempfile.TemporaryDirectory(prefix="ghost-proxy-")
         folder = Path(self._folder.name)
         self._journal_path = folder / "journal.jsonl" if journal is None else journal.absolute()
+        self._kept: tuple[Entry, ...] | None = None
         self._output = folder / "output"
         self._pipe, theirs = multiprocessing.Pipe()
         with self._output.open("wb") as output, theirs:
@@ -102,7 +103,9 @@ class Proxy:
 
     @property
     def journal(self) -> tuple[Entry, ...]:
-        """What was done so far; after the end, all of it, where it was asked to be kept."""
+        """What was done so far; after the end, all of it."""
+        if self._kept is not None:
+            return self._kept
         if self._process.poll() is None:
             self._ask("flush")
         return tuple(read_journal(self._journal_path))
@@ -124,6 +127,8 @@ class Proxy:
                 self._process.wait(END_S)
             finally:
                 self._pipe.close()
+                if self._kept is None and self._journal_path.exists():
+                    self._kept = tuple(read_journal(self._journal_path))
                 self._folder.cleanup()
 
     def __enter__(self) -> Self:

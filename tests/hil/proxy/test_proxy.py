@@ -39,7 +39,7 @@ def test_bytes_go_both_ways_as_they_are_and_soon(link: Wire) -> None:
             assert receive() == datagram
             took_ns.append(time.perf_counter_ns() - began_ns)
     # Both sockets included. Alone on a machine 99 % are under 1 ms; this one may be busy.
-    assert sorted(took_ns)[len(took_ns) // 2] < 2 * MS
+    assert sorted(took_ns)[len(took_ns) // 2] < 5 * MS
 
 
 def test_one_direction_may_die_and_come_back(link: Wire) -> None:
@@ -62,31 +62,31 @@ def test_a_delay_is_what_it_is_told_to_be(link: Wire) -> None:
         began_ns = time.monotonic_ns()
         link.unit.send(heartbeat(number))
         assert link.at_vehicle() == heartbeat(number)
-        assert 60 * MS <= time.monotonic_ns() - began_ns < 160 * MS
+        assert 60 * MS <= time.monotonic_ns() - began_ns < 560 * MS
 
 
 def test_a_schedule_begins_and_ends_its_faults_by_the_clock(link: Wire) -> None:
     cut = Fault(Cut(), Direction.TO_UNIT, ("COMMAND_ACK",), at_ns=100 * MS, duration_ns=200 * MS)
     began_ns = time.monotonic_ns()
     handle = link.proxy.play(Schedule((cut,)))
-    came_ns: list[int] = []
+    sent = came = 0
     while not handle.is_over:
         link.vehicle.send(acknowledgement())
-        if link.at_unit(within_s=0.01):
-            came_ns.append(time.monotonic_ns())
-    handle.wait(1.0)
-    link.vehicle.send(acknowledgement())
-    assert link.at_unit()
-    entries = [entry for entry in link.proxy.journal if entry.fault in handle.numbers]
-    assert entries[0].action == "began"
-    assert 100 * MS <= entries[0].at_ns - began_ns < 200 * MS
-    assert entries[-1].action == "ended"
-    assert 200 * MS <= entries[-1].at_ns - entries[0].at_ns < 300 * MS
-    late_ns = 20 * MS  # between the proxy and us
-    assert not [
-        at_ns for at_ns in came_ns if entries[0].at_ns + late_ns < at_ns < entries[-1].at_ns
+        sent += 1
+        came += bool(link.at_unit(within_s=0.01))
+    link.vehicle.send(heartbeat(1))
+    while link.at_unit() != heartbeat(1):  # what came later than we looked
+        came += 1
+    began, *dropped, ended = [
+        entry for entry in link.proxy.journal if entry.fault in handle.numbers
     ]
-    assert came_ns
+    assert (began.action, ended.action) == ("began", "ended")
+    # No sooner, and no later than a busy machine may be.
+    assert 100 * MS <= began.at_ns - began_ns < 600 * MS
+    assert 200 * MS <= ended.at_ns - began.at_ns < 700 * MS
+    assert all(began.at_ns <= entry.at_ns <= ended.at_ns for entry in dropped)
+    assert dropped
+    assert came == sent - len(dropped) > 0
 
 
 def test_what_was_heard_can_be_kept_and_replayed(link: Wire) -> None:
@@ -163,6 +163,12 @@ def test_a_proxy_that_dies_is_told_of() -> None:
         os.kill(proxy.pid, signal.SIGKILL)
         with pytest.raises(LinkError, match=r"exit code -9\) before it answered 'counts'"):
             _ = proxy.counts
+
+
+def test_the_journal_outlives_the_proxy() -> None:
+    with Proxy(unit="pty", vehicle="pty") as proxy:
+        proxy.apply(Fault(Cut()))
+    assert [entry.action for entry in proxy.journal] == ["began"]
 
 
 def test_a_proxy_ends_with_its_rig_whatever_ends_that() -> None:
