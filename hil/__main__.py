@@ -12,6 +12,7 @@ from types import FrameType
 
 from ghost.core.errors import ConfigError, GhostError
 from hil import cases
+from hil.bench import refuse_unsafe
 from hil.case import CASES, Case
 from hil.evidence import write_evidence
 from hil.session import Session, Terms
@@ -73,10 +74,12 @@ def _run(options: argparse.Namespace) -> int:
         for case in chosen:
             print(f"{case.name:<40} {case.subsystem:<14} {case.limit_s:3.0f} s")
         return 0
-    if options.target == "bench" and options.link is None:
-        raise ConfigError("a bench needs --link, such as serial:///dev/ttyACM0:921600")
-    if options.target == "bench" and options.allow_arming and not options.propellers_off:
-        raise ConfigError("arming on a bench also needs --propellers-off: take them off first")
+    if options.target == "bench":
+        refuse_unsafe(
+            options.link,
+            allow_arming=options.allow_arming,
+            propellers_off=options.propellers_off,
+        )
     jobs = options.jobs or (1 if options.target == "bench" else 2 * (os.cpu_count() or 1))
     out = options.out or Path("runs") / f"hil-{options.target}-{time.strftime('%Y%m%d-%H%M%S')}"
     if out.exists():
@@ -88,11 +91,15 @@ def _run(options: argparse.Namespace) -> int:
     signal.signal(signal.SIGTERM, _interrupt)
     began_s = time.monotonic()
     try:
+        found = session.identify()
+        print(f"flight controller: {found.line if found else 'none'}", flush=True)
         session.run(chosen)
     except KeyboardInterrupt:
         print("\nhil: aborted; what flew was taken down", file=sys.stderr)
+    for line in session.put_back:
+        print(f"parameter {line}")
     took_s = time.monotonic() - began_s
-    report = write_evidence(terms, session.verdicts, took_s)
+    report = write_evidence(session, took_s)
     counts = dict.fromkeys(Outcome, 0)
     for verdict in session.verdicts:
         counts[verdict.outcome] += 1

@@ -1,4 +1,4 @@
-"""Targets that need nothing but Ghost: our physics, flown by our autopilot or by a real PX4."""
+"""The target that needs nothing but Ghost: our physics, flown by our autopilot."""
 
 import socket
 import sys
@@ -8,10 +8,10 @@ from typing import Any
 
 from hil.need import Need
 from hil.process import Servant, end
-from hil.target import Links, Setting
+from hil.survey import Survey
+from hil.target import Links, Setting, surveyed
 
 READY_S = 30.0
-PX4_READY_S = 90.0
 
 
 class EmbeddedTarget:
@@ -19,7 +19,17 @@ class EmbeddedTarget:
 
     name = "embedded"
     offers = frozenset(Need)
+    missing = ""
     most_jobs = None
+    command_timeout_s = 0.5
+
+    def survey(self, folder: Path) -> Survey:
+        return surveyed(self, folder)
+
+    def put_back(self, folder: Path) -> list[str]:
+        """Every vehicle is a new one."""
+        del folder
+        return []
 
     def start(self, folder: Path, setting: Setting) -> "SimulatedVehicle":
         ports = free_ports(3)
@@ -32,26 +42,6 @@ class EmbeddedTarget:
         )
 
 
-class Px4Target:
-    """A real PX4, in lockstep with Ghost's physics and by the wall clock, so that faults and wind
-    are the same as the embedded target's. Its ports are fixed.
-    """
-
-    name = "px4"
-    offers = frozenset(Need) - {Need.SIGNING, Need.GEOFENCE}
-    most_jobs = 1
-
-    def start(self, folder: Path, setting: Setting) -> "SimulatedVehicle":
-        index = setting.system - 1
-        links = Links(
-            f"udpin://127.0.0.1:{14540 + index}",
-            "udpin://127.0.0.1:14550",
-            f"udpin://127.0.0.1:{14030 + index}",  # the one for payloads
-        )
-        words = ("--firmware", "px4", "--out", str(folder / f"px4-{setting.system}"))
-        return SimulatedVehicle(folder, setting, links, words, ready_s=PX4_READY_S)
-
-
 class SimulatedVehicle:
     """`python -m hil.vehicle`, as a vehicle."""
 
@@ -61,16 +51,19 @@ class SimulatedVehicle:
         setting: Setting,
         links: Links,
         words: Sequence[str],
+        *,
+        system: int | None = None,
         ready_s: float = READY_S,
     ) -> None:
+        """The setting's system, unless another is told: its ports may not be free."""
         self.links = links
-        self.system = setting.system
+        self.system = setting.system if system is None else system
         self._folder = folder
         self._starts = 0
         self._ready_s = ready_s
         self._words = [
             *(sys.executable, "-m", "hil.vehicle", setting.robot),
-            *("--system", str(setting.system), "--scenario", setting.scenario),
+            *("--system", str(self.system), "--scenario", setting.scenario),
             *("--seed", str(setting.seed)),
             *words,
         ]

@@ -11,7 +11,8 @@ from xml.etree import ElementTree as ET
 
 import ghost
 from hil.case import CASES
-from hil.session import Terms
+from hil.session import Session, Terms
+from hil.survey import Survey
 from hil.verdict import Outcome, Verdict
 
 _COLOURS = {Outcome.PASS: "#1a7f37", Outcome.FAIL: "#cf222e", Outcome.SKIP: "#6e7781"}
@@ -23,13 +24,16 @@ border-bottom: 1px solid #d1d9e0; vertical-align: top } th { font-weight: 600 }
 """
 
 
-def write_evidence(terms: Terms, verdicts: Sequence[Verdict], took_s: float) -> Path:
+def write_evidence(session: Session, took_s: float) -> Path:
     """The page to look at."""
+    terms, verdicts, survey = session.terms, session.verdicts, session.survey
     terms.out.mkdir(parents=True, exist_ok=True)
     machine = machine_facts()
     plain = {
         "target": terms.target,
         "link": terms.link,
+        "flight_controller": None if survey is None else survey.plain["identity"],
+        "parameters_put_back": session.put_back,
         "seed": terms.seed,
         "took_s": round(took_s, 1),
         "machine": machine,
@@ -37,9 +41,9 @@ def write_evidence(terms: Terms, verdicts: Sequence[Verdict], took_s: float) -> 
     }
     (terms.out / "report.json").write_text(json.dumps(plain, indent=2), encoding="utf-8")
     (terms.out / "machine.json").write_text(json.dumps(machine, indent=2), encoding="utf-8")
-    (terms.out / "junit.xml").write_bytes(_junit(terms, verdicts, took_s))
+    (terms.out / "junit.xml").write_bytes(_junit(terms, verdicts, survey, took_s))
     page = terms.out / "report.html"
-    page.write_text(_page(terms, verdicts, took_s, machine), encoding="utf-8")
+    page.write_text(_page(session, took_s, machine), encoding="utf-8")
     return page
 
 
@@ -55,7 +59,9 @@ def machine_facts() -> dict[str, Any]:
     }
 
 
-def _junit(terms: Terms, verdicts: Sequence[Verdict], took_s: float) -> bytes:
+def _junit(
+    terms: Terms, verdicts: Sequence[Verdict], survey: Survey | None, took_s: float
+) -> bytes:
     suite = ET.Element(
         "testsuite",
         name=f"hil.{terms.target}",
@@ -64,6 +70,10 @@ def _junit(terms: Terms, verdicts: Sequence[Verdict], took_s: float) -> bytes:
         skipped=str(sum(one.outcome is Outcome.SKIP for one in verdicts)),
         time=f"{took_s:.3f}",
     )
+    if survey is not None:
+        stamped = ET.SubElement(suite, "properties")
+        for name, value in survey.identity.items():
+            ET.SubElement(stamped, "property", name=name, value=str(value))
     for verdict in verdicts:
         entry = ET.SubElement(
             suite,
@@ -81,13 +91,17 @@ def _junit(terms: Terms, verdicts: Sequence[Verdict], took_s: float) -> bytes:
     return bytes(ET.tostring(suite, encoding="utf-8", xml_declaration=True))
 
 
-def _page(terms: Terms, verdicts: Sequence[Verdict], took_s: float, machine: dict[str, Any]) -> str:
+def _page(session: Session, took_s: float, machine: dict[str, Any]) -> str:
+    terms, verdicts, survey = session.terms, session.verdicts, session.survey
+    flies = "nobody was there" if survey is None else escape(survey.line)
+    changed = "".join(f"<br>{escape(line)}" for line in session.put_back)
     facts = " · ".join(f"{name} {escape(str(value))}" for name, value in machine.items())
     rows = "\n".join(_row(terms, verdict) for verdict in verdicts)
     return f"""<!doctype html>
 <html lang="en"><meta charset="utf-8"><title>HIL: {escape(terms.target)}</title>
 <style>{_STYLE}</style>
 <h1>HIL session on {escape(terms.target)}</h1>
+<p>Flight controller: {flies}{changed}</p>
 <p>{len(verdicts)} cases in {took_s:.0f} s, seed {terms.seed}<br><small>{facts}</small></p>
 <table><tr><th>Case<th>Subsystem<th>Verdict<th>Figure<th>Time</tr>
 {rows}

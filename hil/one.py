@@ -14,6 +14,7 @@ from ghost.core.errors import GhostError
 from hil import cases
 from hil.case import CASES, Case, Skipped
 from hil.stage import Stage
+from hil.survey import Survey
 from hil.target import Target
 from hil.targets import make_target
 from hil.verdict import Outcome, Verdict
@@ -26,17 +27,19 @@ def main(folder: Path) -> int:
     order = json.loads((folder / "order.json").read_text(encoding="utf-8"))
     case = CASES[order["case"]]
     began_s = time.monotonic()
-    outcome, detail = _play(
-        case, make_target(order["target"], order["link"]), folder, order["seed"]
-    )
+    found = order["survey"]
+    target = make_target(order["target"], order["link"], found and Survey.of(found))
+    outcome, detail = _play(case, target, folder, order["seed"], allow_arming=order["allow_arming"])
     verdict = Verdict(case.name, case.subsystem, outcome, detail, time.monotonic() - began_s)
     (folder / "verdict.json").write_text(json.dumps(verdict.plain), encoding="utf-8")
     return 0
 
 
-def _play(case: Case, target: Target, folder: Path, seed: int) -> tuple[Outcome, str]:
+def _play(
+    case: Case, target: Target, folder: Path, seed: int, *, allow_arming: bool
+) -> tuple[Outcome, str]:
     try:
-        with Stage(target, folder, seed=seed) as stage:
+        with Stage(target, folder, seed=seed, allow_arming=allow_arming) as stage:
             return Outcome.PASS, case.play(stage)
     except Skipped as why:
         return Outcome.SKIP, str(why)

@@ -24,6 +24,7 @@ def spawn(
     *,
     cwd: Path | None = None,
     env: Mapping[str, str] | None = None,
+    dies_with_rig: bool = True,
     **pipes: Any,
 ) -> "subprocess.Popen[str]":
     """In a group of its own, so that Ctrl-C is the rig's to pass on, and dead when the rig is."""
@@ -33,7 +34,7 @@ def spawn(
         env=None if env is None else {**os.environ, **env},
         text=True,
         start_new_session=True,
-        preexec_fn=_die_with_parent,  # noqa: PLW1509 - one system call, no Python locks
+        preexec_fn=_die_with_parent if dies_with_rig else None,  # noqa: PLW1509 - one system call, no Python locks
         **pipes,
     )
 
@@ -97,9 +98,15 @@ class Lines:
 class Servant:
     """A process that takes orders as lines of JSON, and answers so."""
 
-    def __init__(self, words: Sequence[str], path: Path, *, ready_s: float) -> None:
+    def __init__(
+        self, words: Sequence[str], path: Path, *, ready_s: float, dies_with_rig: bool = True
+    ) -> None:
         self.process = spawn(
-            words, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.STDOUT
+            words,
+            dies_with_rig=dies_with_rig,
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.STDOUT,
         )
         self._lines = Lines(self.process, path)
         self._orders = threading.Lock()
@@ -113,11 +120,19 @@ class Servant:
         """Give an order, and wait for the answer with that key. A library that says something of
         its own may have left the line unended before it.
         """
-        key = f'{{"{answer}"'
         with self._orders:
             self.tell(**order)
-            line = self._lines.until(key, within_s)
-            return json.JSONDecoder().raw_decode(line[line.index(key) :])[0][answer]
+            return self._hear(answer, within_s)
+
+    def finish(self, answer: str, within_s: float) -> Any:
+        """No more orders; what it says to that, when it is done."""
+        if self.process.stdin is not None:
+            with contextlib.suppress(OSError):
+                self.process.stdin.close()
+        try:
+            return self._hear(answer, within_s)
+        finally:
+            end(self.process)
 
     def tell(self, **order: Any) -> None:
         stdin = self.process.stdin
@@ -131,6 +146,11 @@ class Servant:
             with contextlib.suppress(OSError):
                 self.process.stdin.close()
         end(self.process)
+
+    def _hear(self, answer: str, within_s: float) -> Any:
+        key = f'{{"{answer}"'
+        line = self._lines.until(key, within_s)
+        return json.JSONDecoder().raw_decode(line[line.index(key) :])[0][answer]
 
 
 def wait_until(is_so: Callable[[], bool], *, within_s: float, what: str) -> float:

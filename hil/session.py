@@ -11,7 +11,9 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from hil.case import Case
+from hil.need import Need
 from hil.process import end, spawn
+from hil.survey import Survey
 from hil.targets import make_target
 from hil.verdict import Outcome, Verdict
 
@@ -45,10 +47,20 @@ class Session:
     ) -> None:
         self.terms = terms
         self.verdicts: list[Verdict] = []
+        self.survey: Survey | None = None
+        """None where there is nobody to be surveyed."""
+        self.put_back: list[str] = []
+        """Parameters of a bench that were not as before."""
         self._on_verdict = on_verdict
         self._target = make_target(terms.target, terms.link)
         self._playing: list[_Playing] = []
         self._jobs = min(terms.jobs, self._target.most_jobs or terms.jobs)
+
+    def identify(self) -> Survey | None:
+        """Who flies, before anything else; None where the target is missing here."""
+        if not self._target.missing:
+            self.survey = self._target.survey(self.terms.out)
+        return self.survey
 
     def run(self, cases: Sequence[Case]) -> list[Verdict]:
         """Verdicts in the order of the cases."""
@@ -63,6 +75,8 @@ class Session:
         finally:
             for one in self._playing:
                 self._end(one)
+            if self.survey is not None:
+                self.put_back = self._target.put_back(self.terms.out)
         order = {case.name: index for index, case in enumerate(cases)}
         self.verdicts.sort(key=lambda verdict: order[verdict.case])
         return self.verdicts
@@ -78,6 +92,8 @@ class Session:
             "target": self.terms.target,
             "link": self.terms.link,
             "seed": self.terms.seed,
+            "allow_arming": self.terms.allow_arming,
+            "survey": None if self.survey is None else self.survey.plain,
         }
         (folder / "order.json").write_text(json.dumps(order), encoding="utf-8")
         with (folder / "case.txt").open("w", encoding="utf-8") as output:
@@ -87,10 +103,14 @@ class Session:
         self._playing.append(_Playing(case, folder, process))
 
     def _unfit(self, case: Case) -> str:
+        if self._target.missing:
+            return self._target.missing
         missing = sorted(need.value for need in case.needs - self._target.offers)
         if missing:
             return f"target {self._target.name} has not {', nor '.join(missing)}"
-        return "" if self.terms.allow_arming else "arming is not allowed; see --allow-arming"
+        if Need.FLIGHT in case.needs and not self.terms.allow_arming:
+            return "arming is not allowed; see --allow-arming"
+        return ""
 
     def _look_at(self, one: _Playing) -> None:
         took_s = time.monotonic() - one.began_s

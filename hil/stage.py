@@ -16,11 +16,14 @@ from hil.unit import HOVER, Unit
 class Stage:
     """Everything that is put on it is taken off at the end, in reverse, whatever happens."""
 
-    def __init__(self, target: Target, folder: Path, *, seed: int = 0) -> None:
+    def __init__(
+        self, target: Target, folder: Path, *, seed: int = 0, allow_arming: bool = True
+    ) -> None:
         folder.mkdir(parents=True, exist_ok=True)
         self.target = target
         self.folder = folder
         self.seed = seed
+        self._allow_arming = allow_arming
         self.units: list[Unit] = []
         self._stack = ExitStack()
 
@@ -51,6 +54,8 @@ class Stage:
         env: Mapping[str, str] | None = None,
         **settings: Any,
     ) -> Unit:
+        if not self._allow_arming:
+            options = [one for one in options if one != "--allow-arming"]
         desk = self.folder / f"unit-{len(self.units) + 1}"
         unit = Unit(desk, link, mission=mission, options=options, env=env, **settings)
         self.units.append(unit)

@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import Any, Protocol
 
 from hil.need import Need
+from hil.survey import Survey, survey
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,12 +57,42 @@ class Target(Protocol):
     @property
     def name(self) -> str: ...
     @property
+    def missing(self) -> str:
+        """What it lacks on this machine, so that it can host nothing; empty where it is there."""
+        ...
+
+    @property
     def offers(self) -> frozenset[Need]: ...
     @property
     def most_jobs(self) -> int | None:
         """How many cases it can host side by side; None is any number."""
         ...
 
+    @property
+    def command_timeout_s(self) -> float:
+        """How long its set-points may stay away in OFFBOARD."""
+        ...
+
+    def survey(self, folder: Path) -> Survey:
+        """Its flight controller, before the first case; what was read is kept in folder."""
+        ...
+
+    def put_back(self, folder: Path) -> list[str]:
+        """Its parameters, after the last case, as the survey in folder found them: a line for each
+        that differed.
+        """
+        ...
+
     def start(self, folder: Path, setting: Setting) -> Vehicle:
         """A vehicle at rest, with its own side of the evidence in folder."""
         ...
+
+
+def surveyed(target: Target, folder: Path) -> Survey:
+    """A vehicle of its own, only to be read."""
+    folder.mkdir(parents=True, exist_ok=True)
+    vehicle = target.start(folder, Setting())
+    try:
+        return survey(vehicle.links.station, folder)
+    finally:
+        vehicle.close()

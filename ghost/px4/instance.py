@@ -49,6 +49,11 @@ class Px4Instance:
         return 18570 + self.number
 
     @property
+    def payload_port(self) -> int:
+        """UDP: PX4 sends there what a camera or another payload is told; 4 kB/s at most."""
+        return 14030 + self.number
+
+    @property
     def gimbal_port(self) -> int:
         """UDP: PX4 sends there what a gimbal is told, and its heartbeat."""
         return 13280 + self.number
