@@ -42,7 +42,8 @@ def position_m(backend: AdapterBackend) -> tuple[float, ...]:
 
 @pytest.mark.parametrize("name", SIMULATED)
 def test_a_sim_block_gives_a_simulation(name: str) -> None:
-    backend = build_hal(load_robot(name), mode="sim", simulator="lightweight")
+    simulator = "pybullet" if name == "x500_depth" else "lightweight"
+    backend = build_hal(load_robot(name), mode="sim", simulator=simulator)
     assert type(backend) is AdapterBackend
     backend.reset(scenario(), 0)
     backend.step(20_000_000)
