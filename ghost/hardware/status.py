@@ -53,8 +53,17 @@ class StatusBook:
         self.home_enu_m = ned_to_enu([message.x, message.y, message.z])
 
     @property
+    def is_terminated(self) -> bool:
+        """PX4 v1.18 stays armed then, though its outputs are off until it is restarted."""
+        status = None if self.heartbeat is None else self.heartbeat.system_status
+        return bool(status == dialect.MAV_STATE_FLIGHT_TERMINATION)
+
+    @property
     def is_armed(self) -> bool:
-        return self.heartbeat is not None and bool(self.heartbeat.base_mode & modes.ARMED_FLAG)
+        """Whether its motors may turn."""
+        if self.heartbeat is None or self.is_terminated:
+            return False
+        return bool(self.heartbeat.base_mode & modes.ARMED_FLAG)
 
     def blocked(self) -> str:
         if self.is_landed is None:
@@ -71,14 +80,15 @@ class StatusBook:
     def status(self, stamp_ns: int, sequence: int) -> VehicleStatus:
         heartbeat = self.heartbeat
         critical = heartbeat.system_status >= dialect.MAV_STATE_CRITICAL
+        failed = self.is_terminated or (critical and self.is_armed)
         return VehicleStatus(
             stamp_ns,
             sequence,
             mode_of(heartbeat.custom_mode),
             self.is_armed,
-            self.killed,
+            self.killed or self.is_terminated,
             bool(self.is_landed),  # unknown is in the air: there, nothing is disarmed
-            Failsafe.OTHER if critical and self.is_armed else Failsafe.NONE,
+            Failsafe.OTHER if failed else Failsafe.NONE,
             "" if self.is_armed else self.blocked(),
             self.home_enu_m,
         )

@@ -2,7 +2,7 @@
 
 import time
 
-from firmware_bridge.messages import dialect
+from firmware_bridge.messages import Message, dialect
 from hil.case import case, check
 from hil.need import Need
 from hil.stage import Stage
@@ -60,9 +60,21 @@ def kill_switch_stops_motors(stage: Stage) -> str:
         lambda: max(vehicle.truth()["rotor_speed_rps"]) < 10.0, within_s=3.0, what="still rotors"
     )
     took_s = time.monotonic() - began_s
-    referee.until(lambda one: not one.armed, within_s=5.0, what="disarmed")
     check(
         took_s < MOTORS_STOP_S, f"the rotors turned for {took_s:.2f} s; expected {MOTORS_STOP_S:g}"
     )
+    pilot = station.vehicle
+    station.until(  # PX4 v1.18 stays armed, in this state until it is restarted
+        lambda: not pilot.is_armed or bool(pilot.heartbeat and _is_terminated(pilot.heartbeat)),
+        within_s=5.0,
+        what="disarmed, or flight termination",
+    )
     check(unit.wait() != 0, "the unit calls a killed flight completed")
-    return f"rotors below 10/s in {took_s * 1e3:.0f} ms"
+    speed_rps = max(vehicle.truth()["rotor_speed_rps"])
+    check(speed_rps < 10.0, f"the rotors turn again, with {speed_rps:.0f}/s")
+    armed = "armed, in flight termination" if referee.look().armed else "disarmed"
+    return f"rotors below 10/s in {took_s * 1e3:.0f} ms, and {armed} ever after"
+
+
+def _is_terminated(heartbeat: Message) -> bool:
+    return bool(heartbeat.system_status == dialect.MAV_STATE_FLIGHT_TERMINATION)

@@ -354,7 +354,6 @@ def test_a_mode_that_nobody_knows_is_another() -> None:
         (dialect.MAV_STATE_ACTIVE, modes.ARMED_FLAG, Failsafe.NONE),
         (dialect.MAV_STATE_CRITICAL, modes.ARMED_FLAG, Failsafe.OTHER),
         (dialect.MAV_STATE_EMERGENCY, modes.ARMED_FLAG, Failsafe.OTHER),
-        (dialect.MAV_STATE_FLIGHT_TERMINATION, modes.ARMED_FLAG, Failsafe.OTHER),
         (dialect.MAV_STATE_CRITICAL, 0, Failsafe.NONE),
     ],
 )
@@ -365,6 +364,13 @@ def test_a_failsafe_is_one_while_it_is_armed(
     told = book.status(5, 6)
     assert (told.failsafe, told.armed) == (failsafe, bool(base_mode))
     assert (told.stamp_ns, told.sequence) == (5, 6)
+
+
+def test_a_terminated_flight_is_killed_though_px4_says_armed() -> None:
+    state = dialect.MAV_STATE_FLIGHT_TERMINATION
+    book = StatusBook(heartbeat(system_status=state, base_mode=modes.ARMED_FLAG))
+    status = book.status(0, 0)
+    assert (status.armed, status.killed, status.failsafe) == (False, True, Failsafe.OTHER)
 
 
 @pytest.mark.parametrize(

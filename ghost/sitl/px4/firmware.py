@@ -39,6 +39,8 @@ PACE_NS = 4_000_000
 """For one that gives none: its time then passes about as fast as the wall clock's."""
 TRUTH_NS = 20_000_000
 """PX4 asks for every 5 ms of it, and only logs it."""
+STILL_PACE_NS = 1_000_000
+"""For one that has said that no answer will come."""
 COMPONENT = 200
 
 _LOOK_TICKS = 25
@@ -78,6 +80,7 @@ class Px4Firmware:
         self._truth_due_ns: int | None = None
         self._given_us = self._answered_us = 0
         self._given_wall_ns = 0
+        self._is_excused = False
         self._silent_ns: int | None = None
         """Since when an armed PX4 owes its motors."""
         self._ticks = 0
@@ -158,7 +161,9 @@ class Px4Firmware:
         if self._is_armed:
             if self._ear is None:
                 return self._answer_ns
-            return STILL_NS if self._silent_ns is None else PACE_NS
+            if self._silent_ns is None:
+                return STILL_NS
+            return STILL_PACE_NS if self._is_excused else PACE_NS
         return PATIENCE_NS if self._answers else PACE_NS
 
     def _give_up(self, now_ns: int) -> None:
@@ -169,7 +174,8 @@ class Px4Firmware:
             self._motors = np.zeros(self._rotor_count)
             if self._silent_ns is None:
                 self._silent_ns = self._given_wall_ns
-            if self._ear.may_be_still() or self._wall_ns() - self._silent_ns < self._answer_ns:
+            self._is_excused = self._ear.may_be_still()
+            if self._is_excused or self._wall_ns() - self._silent_ns < self._answer_ns:
                 return
         raise StalledError(
             f"{self.instance} is armed and gave no motors for {now_ns / 1e9:.3f} s of simulated "
