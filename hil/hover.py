@@ -12,7 +12,7 @@ from hil.target import Setting, Vehicle
 from hil.track import Track
 from hil.unit import HOVER, Unit
 
-SOFT_MPS = 2.0
+SOFT_MPS = 2.5
 """A touchdown that legs bear."""
 DOWN_S = 30.0
 TOLD_S = 6.0
@@ -70,10 +70,17 @@ class Hover:
         return f"told {took_s:.1f} s on"
 
 
-def hover(stage: Stage, *, seconds: float = 5.0, robot: str = "x500", **settings: Any) -> Hover:
+def hover(
+    stage: Stage,
+    *,
+    seconds: float = 5.0,
+    robot: str = "x500",
+    unit_robot: str = "x500",
+    **settings: Any,
+) -> Hover:
     vehicle = stage.vehicle(Setting(robot=robot, seed=stage.seed))
     track: Track = stage.keep(Track(vehicle))
     referee = stage.referee(vehicle)
     mission = HOVER.format(altitude_m=2.0, seconds=seconds)
-    unit = stage.flying(vehicle, **{"mission": mission, **settings})
+    unit = stage.flying(vehicle, mission=mission, robot=unit_robot, **settings)
     return Hover(vehicle, track, referee, unit, time.monotonic())

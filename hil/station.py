@@ -3,8 +3,8 @@
 from collections.abc import Callable
 
 from firmware_bridge.endpoint import parse_endpoint
-from firmware_bridge.hub import Hub
-from firmware_bridge.messages import dialect
+from firmware_bridge.hub import Hub, Received
+from firmware_bridge.messages import Message, dialect
 from firmware_bridge.vehicle import Vehicle
 from ghost.core.clock import SystemClock
 
@@ -30,6 +30,20 @@ class Station:
         began_ns = self.hub.now_ns()
         self.hub.spin_until(is_so, within_ns=round(within_s * 1e9), what=what)
         return (self.hub.now_ns() - began_ns) / 1e9
+
+    def answer_to(self, order: Message, within_s: float = 3.0) -> int:
+        """The MAV_RESULT of a command that is sent once."""
+        answers: list[int] = []
+
+        def take(heard: Received) -> None:
+            if heard.message.command == order.command:
+                answers.append(heard.message.result)
+
+        cancel = self.hub.on("COMMAND_ACK", take)
+        self.vehicle.send(order)
+        self.until(lambda: bool(answers), within_s=within_s, what="an answer to a command")
+        cancel()
+        return answers[0]
 
     def close(self) -> None:
         self.hub.close()

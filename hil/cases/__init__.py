@@ -1,5 +1,31 @@
 """The safety cases, by what they try. Importing this knows them all."""
 
-from hil.cases import authority, companion, failsafe, links, sensors, signing, startup
+from hil.cases import (
+    airframe,
+    arming,
+    authority,
+    battery,
+    commands,
+    companion,
+    envelope,
+    failsafe,
+    links,
+    sensors,
+    signing,
+    startup,
+)
 
-__all__ = ["authority", "companion", "failsafe", "links", "sensors", "signing", "startup"]
+__all__ = [
+    "airframe",
+    "arming",
+    "authority",
+    "battery",
+    "commands",
+    "companion",
+    "envelope",
+    "failsafe",
+    "links",
+    "sensors",
+    "signing",
+    "startup",
+]

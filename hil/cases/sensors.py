@@ -18,6 +18,7 @@ SPIKE_S = 1.0
     "the vehicle drifts off, or hovers on and nobody tells that it doesn't know where",
     "antenna and sky; the ESTIMATE_DEGRADED failsafe, and ghost/estimation/verdict.py",
     NEEDS,
+    90.0,
 )
 def gps_falls_silent(stage: Stage) -> str:
     flight = hover(stage, seconds=20.0)
@@ -29,6 +30,7 @@ def gps_falls_silent(stage: Stage) -> str:
     "the vehicle chases a place 30 m away",
     "the gate of innovations in ghost/estimation, EKF2_GPS_P_GATE of a PX4",
     NEEDS,
+    90.0,
 )
 def gps_jumps_away(stage: Stage) -> str:
     flight = hover(stage, seconds=20.0)
@@ -40,6 +42,7 @@ def gps_jumps_away(stage: Stage) -> str:
     "one second of reflected signals ends a flight, or moves it",
     "gps_timeout_ns and gps_gate in ghost/estimation/config.py",
     NEEDS,
+    90.0,
 )
 def gps_jumps_and_comes_back(stage: Stage) -> str:
     return _flies_on(hover(stage), "gps", "offset", 30.0, away_m=2.0)
@@ -50,6 +53,7 @@ def gps_jumps_and_comes_back(stage: Stage) -> str:
     "the vehicle climbs or dives to where the pressure says",
     "the gate of innovations; foam over the barometer",
     NEEDS,
+    90.0,
 )
 def barometer_spikes(stage: Stage) -> str:
     return _flies_on(hover(stage), "barometer", "offset", -500.0, away_m=2.0)
@@ -60,6 +64,7 @@ def barometer_spikes(stage: Stage) -> str:
     "the vehicle circles ever wider: its heading is wrong",
     "wires of motors near the compass; magnetometer_gate in ghost/estimation/config.py",
     NEEDS,
+    90.0,
 )
 def magnetometer_is_disturbed(stage: Stage) -> str:
     disturbance_t = (3.0e-5, 3.0e-5, 0.0)  # more than the horizontal field itself
@@ -71,6 +76,7 @@ def magnetometer_is_disturbed(stage: Stage) -> str:
     "the vehicle doesn't find the ground, or falls onto it",
     "rangefinder_gate in ghost/estimation/config.py; the land detector",
     NEEDS,
+    90.0,
 )
 def rangefinder_freezes(stage: Stage) -> str:
     """And stays so: it says 2 m until the end, while the mission lands."""
@@ -85,6 +91,7 @@ def rangefinder_freezes(stage: Stage) -> str:
     "motors turn on while it tumbles, or lies on its back",
     "a second IMU; LONGEST_BLIND_NS in ghost/autopilot/autopilot.py",
     NEEDS,
+    90.0,
 )
 def imu_freezes(stage: Stage) -> str:
     """Its only one. No loop can hold it: what is asked is that it says so and stops its rotors."""
