@@ -25,7 +25,7 @@ from hil.unit import HOVER, Unit
 SIGNED = frozenset({Need.FLIGHT, Need.PROXY, Need.SIGNING})
 ATTACK_NS = 2_000_000_000
 PERIOD_NS = 20_000_000
-ASKED_S = 3.0
+ASKED_S, ASK_S = 3.0, 0.05
 STRANGER = 255
 SECOND_STATION = 254
 MISSION = HOVER.format(altitude_m=2.0, seconds=5.0)
@@ -171,3 +171,4 @@ def _ask(station: Station, answers: list[int], index: int) -> None:
     while time.monotonic() < end_s:
         parameters.get("COM_OF_LOSS_T")
         answers[index] += 1
+        station.spin(ASK_S)
