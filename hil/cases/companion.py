@@ -24,6 +24,8 @@ from hil.stage import Stage
 from hil.station import Station
 from hil.unit import HOVER
 
+LIMIT_S = 120.0
+"""Four times what it takes: a stall, and not a busy machine."""
 FLIGHT = frozenset({Need.FLIGHT})
 PROXIED = frozenset({Need.FLIGHT, Need.PROXY})
 RESTART_S = 25.0
@@ -44,6 +46,7 @@ HOUR_NS = 3_600_000_000_000
     "the vehicle flies on without its computer, or the restarted one grabs it in the air",
     "COM_OF_LOSS_T of the flight controller; `ghost log recover` for the log",
     FLIGHT,
+    LIMIT_S,
 )
 def companion_is_killed_in_flight(stage: Stage) -> str:
     vehicle = stage.vehicle()
@@ -74,6 +77,7 @@ def companion_is_killed_in_flight(stage: Stage) -> str:
     "the vehicle flies on without a log, or stops where it is",
     "make room; `ghost doctor` looks for it before a flight",
     FLIGHT,
+    LIMIT_S,
 )
 def disk_is_full_in_flight(stage: Stage) -> str:
     vehicle = stage.vehicle()
@@ -105,6 +109,7 @@ def disk_is_full_in_flight(stage: Stage) -> str:
     "set-points stutter when the log is written, up to a failsafe",
     "a faster card; nothing of the flight loop may wait for the disk (ADR 0005)",
     PROXIED,
+    LIMIT_S,
 )
 def disk_is_slow_in_flight(stage: Stage) -> str:
     vehicle = stage.vehicle()
@@ -128,6 +133,7 @@ def disk_is_slow_in_flight(stage: Stage) -> str:
     "set-points come in bursts, and the vehicle jerks or falls into its failsafe",
     "a processor of its own for the unit: cpuset and priority of its container",
     PROXIED,
+    LIMIT_S,
 )
 def companion_is_starved_of_its_processor(stage: Stage) -> str:
     vehicle = stage.vehicle()
@@ -151,6 +157,7 @@ def companion_is_starved_of_its_processor(stage: Stage) -> str:
     "the mission skips ahead or stops, or the log's time goes back",
     "time in flight is the monotonic clock's; see ghost/core/clock.py",
     PROXIED,
+    LIMIT_S,
 )
 def companion_clock_steps_in_flight(stage: Stage) -> str:
     """As NTP does it: an hour ahead, then an hour behind."""

@@ -11,6 +11,8 @@ from hil.pilot import bring_down, hovering, offboard_loss_s, stays_out, wait_for
 from hil.record import check_yielded
 from hil.stage import Stage
 
+LIMIT_S = 90.0
+"""Four times what it takes: a stall, and not a busy machine."""
 FLIGHT = frozenset({Need.FLIGHT})
 STAYS_OUT_S = 3.0
 HANG_S = 3.0
@@ -26,6 +28,7 @@ signal.signal(signal.SIGUSR1, lambda *_: time.sleep({HANG_S}))
     "the vehicle flies on at its last set-point, or is taken back when the program wakes up",
     "COM_OF_LOSS_T of the flight controller; nothing may repeat a set-point for the loop",
     FLIGHT,
+    LIMIT_S,
 )
 def control_loop_stops(stage: Stage) -> str:
     vehicle = stage.vehicle()
@@ -47,6 +50,7 @@ def control_loop_stops(stage: Stage) -> str:
     "the vehicle flies on at its last set-point, or is taken back when the loop goes on",
     "COM_OF_LOSS_T of the flight controller; no thread but the loop's may send a set-point",
     FLIGHT,
+    LIMIT_S,
 )
 def control_loop_hangs(stage: Stage) -> str:
     vehicle = stage.vehicle()

@@ -22,6 +22,8 @@ from hil.station import Station
 from hil.target import Setting
 from hil.unit import HOVER, Unit
 
+LIMIT_S = 120.0
+"""Four times what it takes: a stall, and not a busy machine."""
 SIGNED = frozenset({Need.FLIGHT, Need.PROXY, Need.SIGNING})
 ATTACK_NS = 2_000_000_000
 PERIOD_NS = 20_000_000
@@ -42,6 +44,7 @@ LIFTING = (
     "a stranger disarms the vehicle in the air, or tells the unit that it is disarmed",
     "the same key on both sides; `ghost fc sign`, docs/hardware.md",
     SIGNED,
+    LIMIT_S,
 )
 def unsigned_traffic_is_refused(stage: Stage) -> str:
     vehicle, referee, proxy, unit = _signed(stage)
@@ -58,6 +61,7 @@ def unsigned_traffic_is_refused(stage: Stage) -> str:
     "what the unit once said is said again, and the vehicle obeys it",
     "timestamps of signing only go forward; firmware_bridge/signing.py",
     SIGNED,
+    LIMIT_S,
 )
 def replayed_traffic_is_refused(stage: Stage) -> str:
     _, referee, proxy, unit = _signed(stage)
@@ -72,6 +76,7 @@ def replayed_traffic_is_refused(stage: Stage) -> str:
     "one station's questions starve the other, or set-points stutter when both ask",
     "`ghost router` bounds each client's queue",
     frozenset({Need.FLIGHT, Need.PROXY}),
+    LIMIT_S,
 )
 def two_ground_stations_at_once(stage: Stage) -> str:
     vehicle = stage.vehicle()

@@ -19,6 +19,8 @@ from hil.stage import Stage
 from hil.target import Setting
 from hil.unit import HOVER, Unit
 
+LIMIT_S = 90.0
+"""Four times what it takes: a stall, and not a busy machine."""
 STATED_S = 10.0
 """How long a start looks for a flight controller, by docs/hardware.md and its own words."""
 STARTS_S = 8.0
@@ -48,6 +50,7 @@ def start_with_no_flight_controller(stage: Stage) -> str:
     "the mission flies on whichever vehicle was heard first",
     "--system says which one is meant",
     frozenset({Need.SECOND}),
+    LIMIT_S,
 )
 def start_with_two_flight_controllers(stage: Stage) -> str:
     first = stage.vehicle()
@@ -82,7 +85,7 @@ def start_with_the_wrong_firmware(stage: Stage) -> str:
     "the unit waits for ever, or arms on what it knew before the reboot",
     "read the LINK_UP and FLIGHT_CONTROLLER_SAYS events in the log",
     frozenset({Need.FLIGHT, Need.FAULTS, Need.REBOOT}),
-    limit_s=90.0,
+    LIMIT_S,
 )
 def flight_controller_reboots_on_the_ground(stage: Stage) -> str:
     vehicle = stage.vehicle()
@@ -106,6 +109,7 @@ def flight_controller_reboots_on_the_ground(stage: Stage) -> str:
     "set-points pause or are refused as stale, and the vehicle falls into its failsafe",
     "firmware_bridge/timesync.py; a flight controller that jumps in flight needs service",
     FLIGHT,
+    LIMIT_S,
 )
 def flight_controller_clock_jumps_in_flight(stage: Stage) -> str:
     """An hour ahead and back again, as TIMESYNC and every stamp tell it."""
