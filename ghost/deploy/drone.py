@@ -1,10 +1,10 @@
 """One vehicle of a swarm, for whoever commands it or asks how it is."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from functools import partial
+from typing import TYPE_CHECKING
 
-from ghost.core.channels import Channel
 from ghost.core.errors import ConfigError, GhostError, RefusedError
 from ghost.deploy.robot import RobotDescription
 from ghost.deploy.statistics import FlightStatistics
@@ -17,7 +17,6 @@ from ghost.hal import (
     CommandAck,
     GroundTruth,
     Pose,
-    Sample,
     VehicleState,
     VehicleStatus,
 )
@@ -157,7 +156,7 @@ class Drone:
         bus = self._bus = Bus(self._bridge.clock)
         self._statistics = FlightStatistics(bus)
         for provider in self._providers():
-            provider.subscribe(_publisher(bus, provider.spec.channel))
+            provider.subscribe(partial(bus.publish, provider.spec.channel))
         watch_contacts(bus)
         ObstacleFinder(bus, [provider.spec for provider in self._providers()])
 
@@ -180,8 +179,3 @@ class Drone:
         ack = self.request(action, altitude_m=altitude_m)
         if not ack.accepted:
             raise RefusedError(f"{self.name} refuses {action.name}: {ack.detail}")
-
-
-def _publisher(bus: Bus, channel: Channel[Any]) -> Callable[[Sample], None]:
-    publish = bus.publish
-    return lambda sample: publish(channel, sample)

@@ -119,6 +119,8 @@ class Bus:
         if topic.message_type is Event and message.severity == Severity.CRITICAL:  # type: ignore[attr-defined]  # an Event
             self._publish_critical(topic, message, stamp_ns, sequence)
             return
+        if not (topic.subscriptions or self._sinks or self._busy):
+            return  # nobody hears it: most of what a vehicle of a swarm says
         if self._busy:
             self._pending.append((topic, message, stamp_ns, sequence))
             if self._interrupted:

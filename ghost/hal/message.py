@@ -73,7 +73,17 @@ class FrozenMap(Mapping[str, Any]):
         return repr(self._items)
 
 
+_ANY_LENGTH = (-1,)
+
 NO_EXTENSIONS: Mapping[str, Any] = FrozenMap({})
+
+
+def sealed(values: NDArray[Any]) -> NDArray[Any]:
+    """A copy that nothing can write to. Messages take it, and pieces of it, as they are: one copy
+    for all arrays of a message instead of one for each.
+    """
+    flat: NDArray[Any] = np.frombuffer(values.tobytes(), values.dtype)
+    return flat if values.ndim == 1 else flat.reshape(values.shape)
 
 
 def seal(value: Any, array: Array) -> NDArray[Any]:
@@ -131,15 +141,11 @@ def _message(
     def __post_init__(self: T) -> None:  # noqa: N807 - dataclass calls it by this name
         for name, array, dtype, shape in arrays:
             value = getattr(self, name)
-            # The usual case, a vector of the right type, in a third of the time.
-            if type(value) is np.ndarray and value.dtype is dtype and value.shape == shape:
-                flat = np.frombuffer(value.tobytes(), dtype)
-                set_field(self, name, flat if len(shape) == 1 else flat.reshape(shape))
-                continue
-            try:
-                set_field(self, name, sealer(value, array))
-            except (MessageError, OverflowError, TypeError, ValueError) as error:
-                raise MessageError(f"{cls.__name__}.{name}: {error}") from None
+            made = _usual(value, dtype, shape)
+            if made is None:
+                made = _unusual(value, array, sealer, f"{cls.__name__}.{name}")
+            if made is not value:
+                set_field(self, name, made)
         for name in scalars:
             value = getattr(self, name)
             if issubclass(type(value), np.number):  # isinstance would ask the value itself
@@ -206,6 +212,27 @@ def _seal_if_numeric(value: Any, array: Array) -> Any:
 def _frozen_copy(source: NDArray[Any], dtype: str) -> NDArray[Any]:
     flat: NDArray[Any] = np.frombuffer(source.astype(dtype, copy=False).tobytes(), dtype)
     return flat if source.ndim == 1 else flat.reshape(source.shape)
+
+
+def _usual(value: Any, dtype: np.dtype[Any], shape: tuple[int, ...]) -> NDArray[Any] | None:
+    """The usual case, an array of the right type, in a third of the time: sealed, or as it is where
+    it lives in bytes already, as a whole or as a piece of an array that does. Else None.
+    """
+    if type(value) is not np.ndarray or value.dtype is not dtype:
+        return None
+    if value.shape != shape and not (shape == _ANY_LENGTH and value.ndim == 1):
+        return None
+    base: Any = value.base
+    if type(base) is np.ndarray:
+        base = base.base
+    return value if type(base) is bytes and value.flags.c_contiguous else sealed(value)
+
+
+def _unusual(value: Any, array: Array, sealer: Callable[[Any, Array], Any], where: str) -> Any:
+    try:
+        return sealer(value, array)
+    except (MessageError, OverflowError, TypeError, ValueError) as error:
+        raise MessageError(f"{where}: {error}") from None
 
 
 def _shape_text(array: Array) -> str:

@@ -31,6 +31,20 @@ def test_sinks_come_before_subscribers_and_in_order_of_their_names(rig: Rig) -> 
     assert rig.got == [("a", 7), ("z", 7), ("subscriber", 7)]
 
 
+def test_what_nobody_hears_takes_a_number_too(rig: Rig) -> None:
+    numbers: list[int] = []
+
+    class Counter:
+        def write(self, channel: Channel[Any], message: Any, stamp_ns: int, sequence: int) -> None:
+            del channel, message, stamp_ns
+            numbers.append(sequence)
+
+    rig.bus.publish(NUMBERS, 1)
+    rig.bus.attach(Counter(), name="counter")
+    rig.bus.publish(NUMBERS, 2)
+    assert numbers == [1]
+
+
 # The safety subscriber
 
 
