@@ -1,5 +1,6 @@
 """The embedded flight controller: it stands where PX4 stands, and takes what PX4 takes."""
 
+import math
 from dataclasses import dataclass
 
 import numpy as np
@@ -37,6 +38,7 @@ from ghost.hal import (
 )
 from ghost.hal.airframe import GRAVITY_MPS2, Airframe
 from ghost.hal.commands import LEVELS
+from ghost.hal.message import sealed
 
 FloatArray = NDArray[np.float64]
 
@@ -56,7 +58,11 @@ _MODES = {
     Action.OFFBOARD: FlightMode.OFFBOARD,
 }
 FAILSAFE_PERIOD_NS = 20_000_000
-_DIRECT, _TAKEOFF = CommandLevel.DIRECT_MOTOR, FlightMode.TAKEOFF  # a lookup in an enum is slow
+# A lookup in an enum is slow.
+_DIRECT, _BODY_RATE, _ATTITUDE, _VELOCITY, _POSITION, _ = (float(level) for level in CommandLevel)
+_TAKEOFF, _LAND = FlightMode.TAKEOFF, FlightMode.LAND
+_GOOD, _LOST = EstimateHealth.GOOD, EstimateHealth.LOST
+_NO_VECTOR, _NO_QUATERNION = sealed(np.full(3, np.nan)), sealed(np.full(4, np.nan))
 _MANUAL_LEVELS = (CommandLevel.DIRECT_MOTOR, CommandLevel.BODY_RATE, CommandLevel.ATTITUDE)
 
 
@@ -92,6 +98,7 @@ class Autopilot:
         self._period_ns = config.control_period_ns
         self._full_v = airframe.battery.full_v
         self._curve = airframe.thrust_curve
+        self._max_thrust_n = airframe.max_thrust_n
         self._hover = airframe.mass_kg * GRAVITY_MPS2 / airframe.max_thrust_n
         self._gains = pack(gains or derive(airframe, config.control_period_ns), airframe, envelope)
         self._allocation = allocate(airframe)
@@ -143,7 +150,7 @@ class Autopilot:
         kernel.mix(
             self._demand, self._allocation, self._limits, self.motors, self._curve, self._sag()
         )
-        self._notice_landing(now_ns, float(self._demand[0] / self._gains[1]))
+        self._notice_landing(now_ns, self._demand.item(0) / self._max_thrust_n)
         return self.motors
 
     def send(self, command: Command) -> CommandAck:
@@ -179,17 +186,16 @@ class Autopilot:
         )
 
     def control(self) -> ControlState:
-        want = self._want
-        level = want[0] if self.armed else 0.0
-        nan = np.full(4, np.nan)
+        want = sealed(self._want)
+        level = want.item(0) if self.armed else 0.0
         return ControlState(
             self._now_ns,
             self._next(ControlState),
-            want[1:4] if level >= CommandLevel.POSITION else nan[:3],
-            want[4:7] if level >= CommandLevel.VELOCITY else nan[:3],
-            want[10:14] if level >= CommandLevel.ATTITUDE else nan,
-            want[14:17] if level >= CommandLevel.BODY_RATE else nan[:3],
-            float(want[17]) if level >= CommandLevel.BODY_RATE else float("nan"),
+            want[1:4] if level >= _POSITION else _NO_VECTOR,
+            want[4:7] if level >= _VELOCITY else _NO_VECTOR,
+            want[10:14] if level >= _ATTITUDE else _NO_QUATERNION,
+            want[14:17] if level >= _BODY_RATE else _NO_VECTOR,
+            want.item(17) if level >= _BODY_RATE else math.nan,
             self.motors,
         )
 
@@ -317,10 +323,10 @@ class Autopilot:
 
     def _choose_setpoint(self) -> None:
         if self._manoeuvre is not None:
-            if self.estimator.verdict is EstimateHealth.LOST:
+            if self.estimator.verdict is _LOST:
                 self._sink(0.9)
                 return
-            if self.mode is FlightMode.LAND and self._landed.touches:
+            if self.mode is _LAND and self._landed.touches:
                 self._sink(0.5)  # on its legs a tilt moves nothing, and ends upside down
                 return
             following = self._manoeuvre.write(
@@ -355,15 +361,15 @@ class Autopilot:
     def _notice_landing(self, now_ns: int, thrust: float) -> None:
         if self.estimator.imu_age_ns > _OLDEST_IMU_NS:
             return  # what is known of the climb is no news
-        x, y, climb_mps = self.estimator.nominal[3:6].tolist()
+        _, _, height_m, x, y, climb_mps = self.estimator.nominal[:6].tolist()
         thrust /= self._hover
-        wanted_mps = float(self._want[6])
-        if self._order is not None and self._want[0] < CommandLevel.VELOCITY:
+        wanted_mps = self._want.item(6)
+        if self._order is not None and self._want[0] < _VELOCITY:
             # Nobody says how fast to sink; at half of what hovering takes, only the ground holds.
             wanted_mps = -1.0 if thrust < 0.5 else 0.0
         was_flying = not self._landed.on_ground
         speed_mps = abs(x) + abs(y)
-        if wanted_mps < 0.0 and self.estimator.verdict is not EstimateHealth.GOOD:
+        if wanted_mps < 0.0 and self.estimator.verdict is not _GOOD:
             speed_mps = 0.0  # nobody knows without GPS; the climb is still the barometer's
         is_down = self._landed.update(
             now_ns,
@@ -371,9 +377,9 @@ class Autopilot:
             climb_mps=climb_mps,
             wanted_mps=wanted_mps,
             speed_mps=speed_mps,
-            height_m=float(self.estimator.nominal[2]) - self._home_m[2],
+            height_m=height_m - self._home_m[2],
         )
-        if is_down and (was_flying or self.mode is FlightMode.LAND):
+        if is_down and (was_flying or self.mode is _LAND):
             self._disarm()
 
     def _motor_thrust(self) -> float:
@@ -385,7 +391,7 @@ class Autopilot:
         return self._sag() * thrust_n / total_n
 
     def _is_low(self) -> bool:
-        return bool(self._want[17] < 0.9 * self._hover)
+        return self._want.item(17) < 0.9 * self._hover
 
     def _sag(self) -> float:
         if self._battery is None:

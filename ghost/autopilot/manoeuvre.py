@@ -6,11 +6,15 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ghost.autopilot.config import AutopilotConfig
-from ghost.autopilot.setpoint import go
+from ghost.control import kernel
 from ghost.core.exact import arctangent2
 from ghost.hal import FlightMode
 
 FloatArray = NDArray[np.float64]
+
+# A lookup in an enum is slow.
+_HOLD, _TAKEOFF = FlightMode.HOLD, FlightMode.TAKEOFF
+_LAND, _RETURN = FlightMode.LAND, FlightMode.RETURN
 
 
 class Manoeuvre:
@@ -34,11 +38,11 @@ class Manoeuvre:
         self.target_height_m = 0.0
 
     def write(self, want: FloatArray, nominal: FloatArray, step_s: float) -> FlightMode:
-        if self._mode is FlightMode.TAKEOFF:
+        if self._mode is _TAKEOFF:
             return self._take_off(want, nominal, step_s)
-        if self._mode is FlightMode.LAND:
+        if self._mode is _LAND:
             return self._land(want, nominal, step_s)
-        if self._mode is FlightMode.RETURN:
+        if self._mode is _RETURN:
             return self._return(want, nominal, step_s)
         return self._hold(want, nominal)
 
@@ -56,7 +60,7 @@ class Manoeuvre:
     def _hold(self, want: FloatArray, nominal: FloatArray) -> FlightMode:
         self._stop(nominal)
         self._go(want, 0.0, 0.0, 0.0)
-        return FlightMode.HOLD
+        return _HOLD
 
     def _take_off(self, want: FloatArray, nominal: FloatArray, step_s: float) -> FlightMode:
         target_m = self._home[2] + self.target_height_m
@@ -65,7 +69,7 @@ class Manoeuvre:
         self._at[2] += up * self._speed_mps * step_s
         self._go(want, 0.0, 0.0, up)
         is_there = abs(nominal[2] - target_m) < 0.3 and abs(target_m - self._at[2]) < 0.02
-        return FlightMode.HOLD if is_there else FlightMode.TAKEOFF
+        return _HOLD if is_there else _TAKEOFF
 
     def _land(self, want: FloatArray, nominal: FloatArray, step_s: float) -> FlightMode:
         """Straight down at a speed; the height is what it is, for the ground may be elsewhere."""
@@ -78,7 +82,7 @@ class Manoeuvre:
         self._speed_mps += min(max(aim_mps - self._speed_mps, -change), change)
         self._acceleration_mps2 = 0.0
         self._go(want, 0.0, 0.0, -1.0)
-        return FlightMode.LAND
+        return _LAND
 
     def _return(self, want: FloatArray, nominal: FloatArray, step_s: float) -> FlightMode:
         config = self._config
@@ -90,19 +94,19 @@ class Manoeuvre:
             self._pace(climb_m, config.takeoff_speed_mps, step_s)
             self._at[2] += self._speed_mps * step_s
             self._go(want, 0.0, 0.0, 1.0)
-            return FlightMode.RETURN
+            return _RETURN
         if distance_m < 0.02:
             x, y = nominal[:2].tolist()
             is_there = abs(x - self._home[0]) < 0.5 and abs(y - self._home[1]) < 0.5
             self._speed_mps = self._acceleration_mps2 = 0.0
             self._go(want, 0.0, 0.0, 0.0)
-            return FlightMode.LAND if is_there else FlightMode.RETURN
+            return _LAND if is_there else _RETURN
         self._pace(distance_m, config.return_speed_mps, step_s)
         east, north = east_m / distance_m, north_m / distance_m
         self._at[0] += east * self._speed_mps * step_s
         self._at[1] += north * self._speed_mps * step_s
         self._go(want, east, north, 0.0)
-        return FlightMode.RETURN
+        return _RETURN
 
     def _stop(self, nominal: FloatArray) -> None:
         """Take the way off before a place is kept: one passed at speed would be overshot."""
@@ -123,8 +127,20 @@ class Manoeuvre:
     def _go(self, want: FloatArray, east: float, north: float, up: float) -> None:
         """The set-point: the reference, moving in a direction."""
         speed, gain = self._speed_mps, self._acceleration_mps2
-        velocity = [east * speed, north * speed, up * speed]
-        go(want, self._at, velocity, [east * gain, north * gain, up * gain], self._yaw_rad)
+        x_m, y_m, z_m = self._at
+        kernel.follow(
+            want,
+            x_m,
+            y_m,
+            z_m,
+            east * speed,
+            north * speed,
+            up * speed,
+            east * gain,
+            north * gain,
+            up * gain,
+            self._yaw_rad,
+        )
 
 
 def _yaw(nominal: FloatArray) -> float:

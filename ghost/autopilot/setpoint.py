@@ -52,21 +52,6 @@ def fill(want: FloatArray, command: Command) -> None:
         want[19] = command.yaw_rate_rps
 
 
-def go(
-    want: FloatArray,
-    position_m: list[float],
-    velocity_mps: list[float],
-    acceleration_mps2: list[float],
-    yaw_rad: float,
-) -> None:
-    """Be at a place, moving through it."""
-    want[0] = CommandLevel.TRAJECTORY
-    want[1:4] = position_m
-    want[4:7] = velocity_mps
-    want[7:10] = acceleration_mps2
-    want[18], want[19] = yaw_rad, 0.0
-
-
 def drift_down(want: FloatArray, yaw_attitude: list[float], thrust: float) -> None:
     """Level, with less thrust than weight: all that can be done without a position."""
     want[0] = CommandLevel.ATTITUDE

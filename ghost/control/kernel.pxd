@@ -5,6 +5,9 @@ from ghost.core cimport exact
 cpdef void cascade(
     const double[::1] nominal, const double[::1] rate, double[::1] want, double[::1] integral,
     double[::1] gains, double[::1] demand, double step_s) noexcept
+cpdef void follow(
+    double[::1] want, double x_m, double y_m, double z_m, double vx_mps, double vy_mps,
+    double vz_mps, double ax_mps2, double ay_mps2, double az_mps2, double yaw_rad) noexcept
 @cython.locals(px=double, py=double, pz=double)
 cdef void _position_loop(const double[::1] nominal, double[::1] want, double[::1] gains) noexcept
 @cython.locals(

@@ -34,6 +34,27 @@ def cascade(
     demand[0] = want[17] * gains[1]
 
 
+def follow(
+    want: Any,
+    x_m: float,
+    y_m: float,
+    z_m: float,
+    vx_mps: float,
+    vy_mps: float,
+    vz_mps: float,
+    ax_mps2: float,
+    ay_mps2: float,
+    az_mps2: float,
+    yaw_rad: float,
+) -> None:
+    """Want to be at a place, moving through it: the trajectory level, without turning."""
+    want[0] = 6.0
+    want[1], want[2], want[3] = x_m, y_m, z_m
+    want[4], want[5], want[6] = vx_mps, vy_mps, vz_mps
+    want[7], want[8], want[9] = ax_mps2, ay_mps2, az_mps2
+    want[18], want[19] = yaw_rad, 0.0
+
+
 def _position_loop(nominal: Any, want: Any, gains: Any) -> None:
     """Velocity set-point: what is fed forward, and a pull towards the position."""
     px = gains[5] * (want[1] - nominal[0])

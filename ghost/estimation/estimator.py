@@ -10,7 +10,6 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ghost.core.exact import rotate
 from ghost.estimation import kernel
 from ghost.estimation.alignment import Alignment
 from ghost.estimation.config import EstimatorConfig
@@ -18,6 +17,7 @@ from ghost.estimation.ledger import Ledger
 from ghost.estimation.measurements import Reader
 from ghost.estimation.track import LATE, TAKEN, Track, is_sane
 from ghost.estimation.verdict import judge, limits
+from ghost.hal.message import sealed
 from ghost.hal.samples import Health, ImuSample
 from ghost.hal.vehicle import EstimateHealth, VehicleState
 
@@ -43,6 +43,7 @@ class Estimator:
         self._reader = Reader(config)
         self._alignment = Alignment(config)
         self._limits = limits(config)
+        self._covariances = np.zeros(27)
         self._output = np.zeros(27)
         self._output[6] = 1.0
         readable = self._output.view()
@@ -75,38 +76,37 @@ class Estimator:
         return self._track.imu_age_ns() if self.ready else self._now_ns
 
     def state(self, sequence: int) -> VehicleState:
-        nominal = self.nominal
-        position_covariance, velocity_covariance, attitude_covariance = self._covariances()
+        """With the filter's own covariances, and the constant errors that it can't see: of GPS, of
+        the compass.
+        """
+        config, stamp_ns = self.config, self.stamp_ns
+        offset_m, turn_rad, height_m = config.gps_offset_std_m, config.heading_offset_std_rad, 0.0
+        if stamp_ns - self._track.ranged_ns() > _RANGE_HOLDS_NS:
+            height_m = config.gps_height_offset_std_m
+        kernel.spread(
+            self._beliefs,
+            self._track.live_row,
+            offset_m * offset_m,
+            height_m * height_m,
+            turn_rad * turn_rad,
+            self._covariances,
+        )
+        told, spread = sealed(self._output), sealed(self._covariances).reshape(3, 3, 3)
         return VehicleState(
-            stamp_ns=self.stamp_ns,
+            stamp_ns=stamp_ns,
             sequence=sequence,
-            position_enu_m=nominal[0:3],
-            velocity_enu_mps=nominal[3:6],
-            attitude=nominal[6:10],
-            rate_flu_rps=self.rate_flu_rps,
-            acceleration_enu_mps2=self.acceleration_enu_mps2,
-            gyro_bias_flu_rps=nominal[10:13],
-            accel_bias_flu_mps2=nominal[13:16],
-            position_covariance_m2=position_covariance,
-            velocity_covariance_m2ps2=velocity_covariance,
-            attitude_covariance_rad2=attitude_covariance,
+            position_enu_m=told[0:3],
+            velocity_enu_mps=told[3:6],
+            attitude=told[6:10],
+            rate_flu_rps=told[17:20],
+            acceleration_enu_mps2=told[20:23],
+            gyro_bias_flu_rps=told[10:13],
+            accel_bias_flu_mps2=told[13:16],
+            position_covariance_m2=spread[0],
+            velocity_covariance_m2ps2=spread[1],
+            attitude_covariance_rad2=spread[2],
             verdict=self.verdict,
         )
-
-    def _covariances(self) -> tuple[FloatArray, FloatArray, FloatArray]:
-        """The filter's own, and the constant errors that it can't see: of GPS, of the compass."""
-        whole = self._beliefs[self._track.live_row, 17:].reshape(16, 16)
-        position, attitude = whole[0:3, 0:3].copy(), whole[6:9, 6:9].copy()
-        offset_m, turn_rad = self.config.gps_offset_std_m, self.config.heading_offset_std_rad
-        position[0, 0] += offset_m * offset_m
-        position[1, 1] += offset_m * offset_m
-        if self.stamp_ns - self._track.ranged_ns() > _RANGE_HOLDS_NS:
-            height_m = self.config.gps_height_offset_std_m
-            position[2, 2] += height_m * height_m
-        w, x, y, z = self.nominal[6:10].tolist()
-        up = np.array(rotate(w, -x, -y, -z, 0.0, 0.0, 1.0))
-        attitude += turn_rad * turn_rad * np.multiply.outer(up, up)
-        return position, whole[3:6, 3:6], attitude
 
     def add(self, sample: Any) -> None:
         """Any sample; those of other sensors are passed over."""

@@ -39,6 +39,9 @@ cpdef void forget(
 cpdef void read_out(
     double[:, ::1] beliefs, Py_ssize_t row, double[:, ::1] imu, Py_ssize_t sample,
     double[::1] output) noexcept
+cpdef void spread(
+    double[:, ::1] beliefs, Py_ssize_t row, double horizontal_m2, double vertical_m2,
+    double heading_rad2, double[::1] covariances) noexcept
 cdef void _write(
     double[:, ::1] scratch, Py_ssize_t n, double residual, double variance) noexcept
 cdef (double, double, double) _up(double[:, ::1] beliefs, Py_ssize_t row) noexcept

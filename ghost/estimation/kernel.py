@@ -378,6 +378,37 @@ def read_out(
     output[25] = beliefs[row, 119] + beliefs[row, 136] + beliefs[row, 153] - output[26]
 
 
+def spread(
+    beliefs: FloatArray,
+    row: int,
+    horizontal_m2: float,
+    vertical_m2: float,
+    heading_rad2: float,
+    covariances: FloatArray,
+) -> None:
+    """Those of position, velocity and attitude, 9 numbers each, with variances added to that of
+    position and to that of rotation about the vertical.
+    """
+    for i in range(3):
+        for j in range(3):
+            covariances[3 * i + j] = beliefs[row, 17 + 16 * i + j]
+            covariances[9 + 3 * i + j] = beliefs[row, 68 + 16 * i + j]
+            covariances[18 + 3 * i + j] = beliefs[row, 119 + 16 * i + j]
+    covariances[0] += horizontal_m2
+    covariances[4] += horizontal_m2
+    covariances[8] += vertical_m2
+    ux, uy, uz = _up(beliefs, row)
+    covariances[18] += heading_rad2 * (ux * ux)
+    covariances[19] += heading_rad2 * (ux * uy)
+    covariances[20] += heading_rad2 * (ux * uz)
+    covariances[21] += heading_rad2 * (uy * ux)
+    covariances[22] += heading_rad2 * (uy * uy)
+    covariances[23] += heading_rad2 * (uy * uz)
+    covariances[24] += heading_rad2 * (uz * ux)
+    covariances[25] += heading_rad2 * (uz * uy)
+    covariances[26] += heading_rad2 * (uz * uz)
+
+
 def _write(scratch: FloatArray, n: int, residual: float, variance: float) -> None:
     for i in range(16):
         scratch[n, i] = 0.0

@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 from ghost.core.errors import ConfigError, GhostError
 from ghost.core.frames import LocalFrame
 from ghost.hal import ContactSample, GroundTruth, Health, Sample
+from ghost.hal.message import sealed
 from ghost.simulation.adapter import (
     CONTACT,
     Fault,
@@ -121,15 +122,18 @@ class PhysicsAdapter:
 
     def ground_truth(self, vehicle: int) -> GroundTruth:
         physics = self._connected().physics
-        body = physics.body[vehicle]
+        body, felt, push = (
+            sealed(row)
+            for row in (physics.body[vehicle], physics.felt[vehicle], physics.push[vehicle])
+        )
         return GroundTruth(
             self.sim_time_ns,
             body[:3],
             body[3:6],
             body[6:10],
             body[10:13],
-            physics.felt[vehicle, 7:10],
-            physics.push[vehicle, :3],
+            felt[7:10],
+            push[:3],
             physics.rotor_speed_rps(vehicle),
         )
 

@@ -56,7 +56,8 @@ def skew(vector: FloatArray) -> FloatArray:
 def exercise(module: Any) -> bytes:
     """Every function, one after the other, on the same numbers."""
     random = RandomSource(7)
-    beliefs, scratch, output = np.zeros((3, 273)), np.zeros((9, 18)), np.zeros(27)
+    beliefs, scratch = np.zeros((3, 273)), np.zeros((9, 18))
+    output, spread = np.zeros(27), np.zeros(27)
     beliefs[0] = belief(random)
     seen = b""
     for step in range(40):
@@ -76,7 +77,10 @@ def exercise(module: Any) -> bytes:
             answers.append(module.fuse_rest(beliefs, target, scratch, imu, 0, 0.1, 0.01))
             module.forget(beliefs, target, 3, 2, 4.0)
         module.read_out(beliefs, target, imu, 0, output)
-        seen += beliefs.tobytes() + output.tobytes() + np.array(answers).tobytes()
+        module.spread(beliefs, target, 0.04, 0.09, 0.0004, spread)
+        seen += (
+            beliefs.tobytes() + output.tobytes() + spread.tobytes() + np.array(answers).tobytes()
+        )
     return seen
 
 

@@ -16,6 +16,7 @@ from ghost.hal.airframe import GRAVITY_MPS2, Airframe
 from ghost.simulation.adapter import Start
 from ghost.simulation.lightweight import kernel
 from ghost.simulation.lightweight.physics import Multirotors, standing_m
+from ghost.simulation.models import kernel as models
 from tests.interpreted import interpreted
 from tests.simulation.airframes import HEXA, HOVER, MAINS, QUAD, ROTOR, ring, shipped
 
@@ -312,6 +313,16 @@ def test_compiled_and_interpreted_are_the_same_bits(seed: int) -> None:
     compiled.step(60)
     plain.step(60)
     assert all_of(compiled) == all_of(plain)
+    random = RandomSource(seed)
+    rays, draw, top_rps = random.normal((9, 3)), random.normal(12), np.full(4, 160.0)
+    seen = []
+    for module, shared in ((kernel, models), (PLAIN, interpreted(models))):
+        away_m, work, speed_rps = np.full(9, np.inf), np.outer(draw[:5], draw[:7]), np.zeros(4)
+        module.cast(plain.body, 1, rays[0], rays, 12.0, away_m)
+        shared.read_imu(plain.felt[2], work, draw, 1.5)
+        shared.turning(plain.rotor_speed, plain.power, 0, 0.6, 16.8, top_rps, speed_rps)
+        seen.append(away_m.tobytes() + work.tobytes() + speed_rps.tobytes())
+    assert seen[0] == seen[1]
 
 
 def test_as_many_starts_as_airframes_are_needed() -> None:

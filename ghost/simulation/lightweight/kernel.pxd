@@ -14,3 +14,7 @@ cpdef void advance(
     double[:, ::1] params, double[:, :, ::1] rotors, double[:, ::1] wrench,
     double[:, ::1] ground, double[:, :, ::1] legs,
     Py_ssize_t step_count, double step_s) noexcept
+@cython.locals(height_m=double)
+cpdef void cast(
+    double[:, ::1] body, Py_ssize_t i, const double[::1] origin, const double[:, ::1] directions,
+    double limit_m, double[::1] away_m) noexcept

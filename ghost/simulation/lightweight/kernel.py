@@ -108,3 +108,18 @@ def advance(
             felt[i, 5] += mz
             felt[i, 6] += 1.0
             felt[i, 7], felt[i, 8], felt[i, 9] = ax, ay, az
+
+
+def cast(body: Any, i: int, origin: Any, directions: Any, limit_m: float, away_m: Any) -> None:
+    """How far rays go from a point of body i, along rows of directions in its axes, to the ground.
+    Where that is further than the limit, away_m is left as it is.
+    """
+    qw, qx, qy, qz = body[i, 6], body[i, 7], body[i, 8], body[i, 9]
+    _, _, height_m = exact.rotate(qw, qx, qy, qz, origin[0], origin[1], origin[2])
+    height_m = body[i, 2] + height_m
+    for k in range(directions.shape[0]):
+        _, _, up = exact.rotate(
+            qw, qx, qy, qz, directions[k, 0], directions[k, 1], directions[k, 2]
+        )
+        if up < 0.0 and not height_m / -up > limit_m:
+            away_m[k] = height_m / -up

@@ -10,7 +10,6 @@ from ghost.hal.airframe import GRAVITY_MPS2, Airframe
 from ghost.simulation.adapter import Start
 from ghost.simulation.lightweight import kernel
 from ghost.simulation.models.craft import Craft, views
-from ghost.simulation.models.rays import in_world
 
 FloatArray = NDArray[np.float64]
 
@@ -58,11 +57,8 @@ class Multirotors(Craft):
         self, vehicle: int, origin_flu_m: FloatArray, directions_flu: FloatArray, max_m: float
     ) -> FloatArray:
         """Rays meet the ground, or nothing."""
-        from_enu_m, directions = in_world(self.body[vehicle], origin_flu_m, directions_flu)
-        down = -directions[:, 2]
-        with np.errstate(divide="ignore", invalid="ignore"):
-            away_m: FloatArray = np.where(down > 0.0, from_enu_m[2] / down, np.inf)
-        away_m[away_m > max_m] = np.inf
+        away_m = np.full(len(directions_flu), np.inf)
+        kernel.cast(self.body, vehicle, origin_flu_m, directions_flu, max_m, away_m)
         return away_m
 
 

@@ -80,14 +80,17 @@ class Craft:
         return len(self.body)
 
     def rotor_speed_rps(self, vehicle: int) -> FloatArray:
-        """The kernel follows the command; a rotor turns with the root of its thrust, which sags
-        with the voltage.
-        """
         top_rps, airframe = self._top_speed_rps[vehicle], self.airframes[vehicle]
-        share = self.rotor_speed[vehicle, : len(top_rps)]
-        thrust = (airframe.thrust_curve * share + (1.0 - airframe.thrust_curve)) * share
-        sag = float(self.power[vehicle, 1]) / airframe.battery.full_v
-        speed_rps: FloatArray = np.sqrt(thrust) * sag * top_rps
+        speed_rps = np.empty(len(top_rps))
+        kernel.turning(
+            self.rotor_speed,
+            self.power,
+            vehicle,
+            airframe.thrust_curve,
+            airframe.battery.full_v,
+            top_rps,
+            speed_rps,
+        )
         return speed_rps
 
     def look(self, vehicle: int, camera: Camera) -> Picture:

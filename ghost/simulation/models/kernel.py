@@ -3,6 +3,7 @@
 Every array has a row per vehicle. craft.py packs the parameters and says what each column is.
 """
 
+import math
 from typing import Any
 
 from ghost.core import exact
@@ -79,3 +80,33 @@ def propel(
         tz += push[i, 8] - params[i, 13] * wz
         wrench[i, 0], wrench[i, 1], wrench[i, 2] = fx, fy, fz
         wrench[i, 3], wrench[i, 4], wrench[i, 5] = tx, ty, tz
+
+
+def turning(
+    rotor_speed: Any, power: Any, i: int, curve: float, full_v: float, top_rps: Any, speed_rps: Any
+) -> None:
+    """How fast rotors turn: the state follows the command, and a rotor turns with the root of its
+    thrust, which sags with the voltage.
+    """
+    sag = power[i, 1] / full_v
+    for r in range(top_rps.shape[0]):
+        share = rotor_speed[i, r]
+        thrust = (curve * share + (1.0 - curve)) * share
+        speed_rps[r] = math.sqrt(thrust) * sag * top_rps[r]
+
+
+BEFORE, BIAS, WALK, NOISE, READING = range(5)
+"""The rows that an IMU works in."""
+
+
+def read_imu(felt: Any, work: Any, draw: Any, scale: float) -> None:
+    """Write a reading: what was felt since the last one, on average, with bias and noise. felt is
+    as in ghost.simulation.models.sensors.Truth, draw holds twelve normal values.
+    """
+    steps = felt[6] - work[0, 6]
+    work[0, 6] = felt[6]
+    for axis in range(6):
+        total = felt[axis] - work[0, axis]
+        work[0, axis] = felt[axis]
+        work[1, axis] += work[2, axis] * draw[6 + axis]
+        work[4, axis] = total / steps + work[1, axis] + work[3, axis] * draw[axis] * scale

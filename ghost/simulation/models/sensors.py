@@ -34,6 +34,8 @@ from ghost.hal import (
     SensorKind,
     SensorSpec,
 )
+from ghost.hal.message import sealed
+from ghost.simulation.models import kernel
 
 FloatArray = NDArray[np.float64]
 
@@ -214,7 +216,8 @@ class Sensor:
         a run with a fault is the same run up to the fault.
         """
         reading = self.measure(truth, stamp_ns)
-        is_lost = self.model.dropout > 0.0 and self.random.uniform() < self.model.dropout
+        dropout = self.model.dropout
+        is_lost = dropout > 0.0 and self.random.uniform() < dropout
         if self.frozen is not None:
             reading = replace(
                 self.frozen,  # type: ignore[type-var]  # every sample is a dataclass
@@ -242,21 +245,20 @@ class Imu(Sensor):
         model: ImuModel = self.model
         per_sample = float(np.sqrt(1e9 / model.period_ns))
         per_step = float(np.sqrt(model.period_ns / 1e9))
-        self._noise = np.repeat([model.accel_noise, model.gyro_noise], 3) * per_sample
-        self._walk = np.repeat([model.accel_walk, model.gyro_walk], 3) * per_step
         turn_on = np.repeat([model.accel_bias_mps2, model.gyro_bias_rps], 3)
-        self.bias = turn_on * self.random.normal(6)
-        self._before = np.zeros(7)
+        self._work = np.zeros((5, 7))
+        self.bias = self._work[kernel.BIAS, :6]
+        self.bias[:] = turn_on * self.random.normal(6)
+        walk = np.repeat([model.accel_walk, model.gyro_walk], 3) * per_step
+        noise = np.repeat([model.accel_noise, model.gyro_noise], 3) * per_sample
+        self._work[kernel.WALK, :6], self._work[kernel.NOISE, :6] = walk, noise
+        self._reading = self._work[kernel.READING, :6]
 
     def measure(self, truth: Truth, stamp_ns: int) -> ImuSample:
-        felt = truth.felt[:7].copy()
-        total = felt - self._before
-        self._before = felt
-        draw = self.random.normal(12)
-        self.bias += self._walk * draw[6:]
-        reading = total[:6] / total[6] + self.bias + self._noise * draw[:6] * self.noise_scale
+        kernel.read_imu(truth.felt, self._work, self.random.normal(12), self.noise_scale)
+        reading = sealed(self._reading)
         if self.offset:
-            reading += np.array([self.offset_of(axis) for axis in range(6)])
+            reading = reading + np.array([self.offset_of(axis) for axis in range(6)])
         return ImuSample(stamp_ns, self.sequence, reading[:3], reading[3:], 25.0, self.health)
 
 
@@ -302,7 +304,8 @@ class Magnetometer(Sensor):
 
     def measure(self, truth: Truth, stamp_ns: int) -> MagnetometerSample:
         w, x, y, z = truth.body[6:10].tolist()
-        seen = np.array(rotate(w, -x, -y, -z, *self._field)) + self._bias
+        seen = np.array(rotate(w, -x, -y, -z, *self._field))
+        seen += self._bias
         seen += self.model.noise_t * self.noise_scale * self.random.normal(3)
         if self.offset:
             seen += np.array([self.offset_of(axis) for axis in range(3)])
