@@ -5,6 +5,8 @@ from collections.abc import Collection
 from ghost.hal import Failsafe, FlightMode, VehicleStatus
 from ghost.mission.outcome import Patience
 
+_LANDING = (FlightMode.LAND, FlightMode.RETURN)
+
 
 class Authority:
     """Knows the modes that the mission asked for; any other is somebody else's."""
@@ -16,6 +18,7 @@ class Authority:
         self._expected: tuple[FlightMode, ...] = ()
         self._since_ns = 0
         self._seen = False
+        self._disarmed_ns: int | None = None
 
     @property
     def claimed(self) -> bool:
@@ -28,6 +31,7 @@ class Authority:
         self._expected = ()
         self._since_ns = now_ns
         self._seen = False
+        self._disarmed_ns = None
 
     def expect(self, modes: Collection[FlightMode], status: VehicleStatus) -> None:
         """These were asked for and not granted. Where it is the answer that was lost, and not the
@@ -50,7 +54,7 @@ class Authority:
         if status.failsafe is not Failsafe.NONE:
             return f"failsafe {status.failsafe.name} in mode {status.mode.name}"
         if not status.armed:
-            return "the vehicle was disarmed"
+            return "" if self._may_have_landed(now_ns) else "the vehicle was disarmed"
         silent_ns = now_ns - status.stamp_ns
         if silent_ns > self._patience.status_ns:
             return f"no status for {silent_ns / 1e9:.1f} s"
@@ -66,3 +70,13 @@ class Authority:
             names = " or ".join(mode.name for mode in self._modes)
             return f"the mode is still {status.mode.name}, not {names}, {waited_ns / 1e9:.1f} s on"
         return f"the mode was changed to {status.mode.name}"
+
+    def _may_have_landed(self, now_ns: int) -> bool:
+        """Disarming ends a landing, and that it stands on the ground is told by another message,
+        which may come later.
+        """
+        if not any(mode in _LANDING for mode in self._modes):
+            return False
+        if self._disarmed_ns is None:
+            self._disarmed_ns = now_ns
+        return now_ns - self._disarmed_ns <= self._patience.landed_ns

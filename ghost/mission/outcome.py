@@ -30,9 +30,9 @@ class Outcome:
 class Patience:
     """ready: until the vehicle may be armed. request: for a request that is refused, asked again
     every retry. mode: until an accepted mode shows in the status. estimate: with one that is not
-    GOOD. status: without one. disarm: on the ground, until told to. late: for a waypoint after
-    its time. stop: until it hangs still, before it is brought down. held: in a
-    hold that the take-off did not ask for.
+    GOOD. status: without one. disarm: on the ground, until told to. landed: disarmed in a landing,
+    until it is told to be on the ground. late: for a waypoint after its time. stop: until it hangs
+    still, before it is brought down. held: in a hold that the take-off did not ask for.
     """
 
     period_ns: int = 20_000_000
@@ -43,6 +43,7 @@ class Patience:
     estimate_ns: int = 1_000_000_000
     status_ns: int = 2_000_000_000
     disarm_ns: int = 3_000_000_000
+    landed_ns: int = 1_000_000_000
     late_ns: int = 3_000_000_000
     stop_ns: int = 5_000_000_000
     held_ns: int = 1_000_000_000

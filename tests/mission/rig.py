@@ -64,6 +64,7 @@ class Vehicle:
         self.needs_stream_first = False
         self.stuck = False
         self.disarms_itself = True
+        self.ground_hidden = False
         self.requested: list[Action] = []
         self.commands: list[TrajectoryCommand] = []
         self._target_m = 0.0
@@ -153,7 +154,7 @@ class Vehicle:
     def status(self, sequence: int) -> VehicleStatus:
         return VehicleStatus(
             *(self._clock.now_ns(), sequence, self.mode, self.armed, self.killed),
-            *(self.on_ground, self.failsafe, self.blocked, self.home_m),
+            *(self.on_ground and not self.ground_hidden, self.failsafe, self.blocked, self.home_m),
         )
 
 

@@ -195,6 +195,22 @@ def _lose_link(rig: Rig) -> None:
     rig.vehicle.mode = FlightMode.LAND
 
 
+@pytest.mark.parametrize(
+    ("hidden_s", "result"), [(0.8, Result.COMPLETED), (1.2, Result.INTERRUPTED)]
+)
+def test_a_landing_may_be_told_a_little_after_the_disarming(
+    hidden_s: float, result: Result
+) -> None:
+    rig = Rig(HOVER % "")
+    rig.fly_to_step(1)
+    rig.vehicle.ground_hidden = True
+    rig.fly(until=lambda: not rig.vehicle.armed)
+    rig.fly(hidden_s)
+    rig.vehicle.ground_hidden = False
+    rig.fly(1.0)
+    assert rig.runner.outcome.result is result
+
+
 @pytest.mark.parametrize("step", [0, 1, 2])
 @pytest.mark.parametrize(
     ("take_over", "reason"),
