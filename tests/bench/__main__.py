@@ -7,7 +7,7 @@ import argparse
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
-from tests.bench import bridge, bus, log, pictures, simulation
+from tests.bench import bridge, bus, log, pictures, simulation, swarm
 from tests.bench.table import print_latencies, print_table
 
 
@@ -27,6 +27,12 @@ def main() -> None:
     with TemporaryDirectory() as folder:
         rows = simulation.stack_rows(Path(folder), smoke=smoke)
         print_table("The whole stack, logged: one control period", rows)
+    print_table("Swarm in lockstep: one vehicle's control period", swarm.lockstep_rows(smoke=smoke))
+    crowd = swarm.crowd_rows(smoke=smoke)
+    print_table("Bridges, physics and autopilot: one vehicle's control period", crowd)
+    with TemporaryDirectory() as folder:
+        linked = swarm.linked_rows(Path(folder), smoke=smoke)
+        print_table("Swarm with MAVLink and logs: one vehicle's control period", linked)
     for title, latencies in bridge.latency_tables(smoke=smoke):
         print_latencies(title, latencies)
     with TemporaryDirectory() as folder:
