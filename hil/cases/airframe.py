@@ -19,7 +19,7 @@ HIGH_M = 4.0
     "it tips over towards the weak motor, or turns on the spot",
     "propeller, bearing, ESC; how much thrust is left in ghost/control's mixer",
     frozenset({Need.FLIGHT, Need.TRUTH, Need.FAULTS}),
-    100.0,
+    150.0,
 )
 def a_motor_weakens(stage: Stage) -> str:
     flight = hover(stage)
@@ -34,7 +34,7 @@ def a_motor_weakens(stage: Stage) -> str:
     "it is blown away, or swings back far beyond its place",
     "max_tilt_deg of the robot's envelope; gains of the position loop",
     frozenset({Need.FLIGHT, Need.TRUTH, Need.WIND}),
-    100.0,
+    150.0,
 )
 def a_gust_of_wind(stage: Stage) -> str:
     flight = hover(stage, seconds=GUST_S + 3.0)

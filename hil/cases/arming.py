@@ -18,7 +18,7 @@ from hil.target import Setting
 
 FLIGHT = frozenset({Need.FLIGHT})
 FAULTS = frozenset({Need.FLIGHT, Need.FAULTS})
-SETTLES_S = 15.0
+SETTLES_S = 30.0
 """Until a flight controller that just started, or was healed, may be armed."""
 NOTICES_S = 4.0
 """A flight controller bears with a sensor for as long as that."""
@@ -30,7 +30,7 @@ STAYS_S, ASKS_S = 1.0, 0.25
     "motors start without a position, or on a battery that won't bring it back",
     "read the reason in the unit's log; COM_ARM_* of the flight controller",
     FAULTS,
-    75.0,
+    120.0,
 )
 def arming_is_refused_without_gps_or_battery(stage: Stage) -> str:
     """And granted once they are back, so that it was them."""
@@ -54,7 +54,7 @@ def arming_is_refused_without_gps_or_battery(stage: Stage) -> str:
     "motors start on a vehicle that is about to tip over",
     "stand it upright; calibrate the level",
     FLIGHT,
-    75.0,
+    120.0,
 )
 def arming_is_refused_when_tilted(stage: Stage) -> str:
     vehicle = stage.vehicle(Setting(robot=TILTED, seed=stage.seed))
@@ -69,7 +69,7 @@ def arming_is_refused_when_tilted(stage: Stage) -> str:
     "motors start again after a kill, without anybody having looked",
     "restart the flight controller, once whatever was wrong is found",
     FLIGHT,
-    75.0,
+    120.0,
 )
 def arming_is_refused_after_a_kill(stage: Stage) -> str:
     vehicle = stage.vehicle()
@@ -79,7 +79,7 @@ def arming_is_refused_after_a_kill(stage: Stage) -> str:
     killed_s = time.monotonic()
     _stays_disarmed(station, referee)
     unit = stage.unit(vehicle.links.unit)
-    unit.until("waiting: ", 20.0)
+    unit.until("waiting: ")
     unit.stop()
     code = unit.wait()
     check(code != 0, f"the unit's exit code is {code} for a flight that never was")
@@ -93,7 +93,7 @@ def arming_is_refused_after_a_kill(stage: Stage) -> str:
     "propellers turn on a bench",
     "the unit's own refusal in ghost/hardware/run.py must come before the flight controller's",
     FLIGHT,
-    75.0,
+    120.0,
 )
 def arming_is_refused_unless_allowed(stage: Stage) -> str:
     vehicle = stage.vehicle()
@@ -111,7 +111,7 @@ def arming_is_refused_unless_allowed(stage: Stage) -> str:
     "it falls out of the sky because a ground station thought that it stood there",
     "the land detector, and whoever sends DISARM or REBOOT in flight",
     frozenset({Need.FLIGHT, Need.TRUTH}),
-    75.0,
+    120.0,
 )
 def what_belongs_on_the_ground_is_refused_in_the_air(stage: Stage) -> str:
     flight = hover(stage, seconds=6.0)

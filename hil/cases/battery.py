@@ -11,7 +11,7 @@ from hil.stage import Stage
 from hil.station import Station
 
 NEEDS = frozenset({Need.FLIGHT, Need.TRUTH, Need.FAULTS})
-ACTS_S = 4.0
+ACTS_S = 10.0
 COLLAPSED = 0.03
 HOMEWARD = ("RETURN_TO_LAUNCH", "LAND")
 
@@ -21,7 +21,7 @@ HOMEWARD = ("RETURN_TO_LAUNCH", "LAND")
     "it flies on until it falls",
     "BAT_LOW_THR and COM_LOW_BAT_ACT of the flight controller; the pack's age",
     NEEDS,
-    90.0,
+    150.0,
 )
 def low_battery_brings_it_home(stage: Stage) -> str:
     return _falls_to(stage, None)
@@ -32,7 +32,7 @@ def low_battery_brings_it_home(stage: Stage) -> str:
     "it goes the long way home on a battery that won't last",
     "BAT_CRIT_THR of the flight controller; a cell, or a plug",
     NEEDS,
-    90.0,
+    150.0,
 )
 def collapsing_battery_lands_it(stage: Stage) -> str:
     return _falls_to(stage, COLLAPSED)

@@ -25,7 +25,7 @@ FLOOD_S = 4.0
 FLOOD_NS = 5_000_000
 """Four times as often as the unit's: one kind that is obeyed would be seen."""
 HIGH_M = 4.0
-EACH = 20
+EACH = 5
 WRONGS = {
     "nan": RejectReason.NOT_FINITE,
     "infinite": RejectReason.NOT_FINITE,
@@ -78,7 +78,7 @@ signal.signal(signal.SIGUSR1, go_wrong)
     "a defect in a mission or planner becomes a movement",
     "the acks in the unit's log: `ghost log verify`; ghost/hal/gate.py",
     NEEDS,
-    90.0,
+    150.0,
 )
 def the_units_own_gate_refuses(stage: Stage) -> str:
     flight = hover(
@@ -111,7 +111,7 @@ def the_units_own_gate_refuses(stage: Stage) -> str:
     "anybody on the network can move the vehicle with nonsense",
     "ghost/sitl/setpoints.py and the gate behind it; signing keeps strangers out altogether",
     NEEDS,
-    90.0,
+    150.0,
 )
 def a_second_senders_nonsense_is_refused(stage: Stage) -> str:
     robot = FENCED if stage.has(Need.GEOFENCE) else "x500"
@@ -131,7 +131,7 @@ def a_second_senders_nonsense_is_refused(stage: Stage) -> str:
     "the companion is dead, and nonsense from elsewhere passes for its stream",
     "what counts as heard in ghost/sitl/offboard.py; COM_OF_LOSS_T of the flight controller",
     NEEDS,
-    90.0,
+    150.0,
 )
 def nonsense_holds_off_no_failsafe(stage: Stage) -> str:
     robot = FENCED if stage.has(Need.GEOFENCE) else "x500"

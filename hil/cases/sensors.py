@@ -18,7 +18,7 @@ SPIKE_S = 1.0
     "the vehicle drifts off, or hovers on and nobody tells that it doesn't know where",
     "antenna and sky; the ESTIMATE_DEGRADED failsafe, and ghost/estimation/verdict.py",
     NEEDS,
-    90.0,
+    150.0,
 )
 def gps_falls_silent(stage: Stage) -> str:
     flight = hover(stage, seconds=20.0)
@@ -30,7 +30,7 @@ def gps_falls_silent(stage: Stage) -> str:
     "the vehicle chases a place 30 m away",
     "the gate of innovations in ghost/estimation, EKF2_GPS_P_GATE of a PX4",
     NEEDS,
-    90.0,
+    150.0,
 )
 def gps_jumps_away(stage: Stage) -> str:
     flight = hover(stage, seconds=20.0)
@@ -42,7 +42,7 @@ def gps_jumps_away(stage: Stage) -> str:
     "one second of reflected signals ends a flight, or moves it",
     "gps_timeout_ns and gps_gate in ghost/estimation/config.py",
     NEEDS,
-    90.0,
+    150.0,
 )
 def gps_jumps_and_comes_back(stage: Stage) -> str:
     return _flies_on(hover(stage), "gps", "offset", 30.0, away_m=2.0)
@@ -53,7 +53,7 @@ def gps_jumps_and_comes_back(stage: Stage) -> str:
     "the vehicle climbs or dives to where the pressure says",
     "the gate of innovations; foam over the barometer",
     NEEDS,
-    90.0,
+    150.0,
 )
 def barometer_spikes(stage: Stage) -> str:
     return _flies_on(hover(stage), "barometer", "offset", -500.0, away_m=2.0)
@@ -64,7 +64,7 @@ def barometer_spikes(stage: Stage) -> str:
     "the vehicle circles ever wider: its heading is wrong",
     "wires of motors near the compass; magnetometer_gate in ghost/estimation/config.py",
     NEEDS,
-    90.0,
+    150.0,
 )
 def magnetometer_is_disturbed(stage: Stage) -> str:
     disturbance_t = (3.0e-5, 3.0e-5, 0.0)  # more than the horizontal field itself
@@ -76,7 +76,7 @@ def magnetometer_is_disturbed(stage: Stage) -> str:
     "the vehicle doesn't find the ground, or falls onto it",
     "rangefinder_gate in ghost/estimation/config.py; the land detector",
     NEEDS,
-    90.0,
+    150.0,
 )
 def rangefinder_freezes(stage: Stage) -> str:
     """And stays so: it says 2 m until the end, while the mission lands."""
@@ -91,14 +91,14 @@ def rangefinder_freezes(stage: Stage) -> str:
     "motors turn on while it tumbles, or lies on its back",
     "a second IMU; LONGEST_BLIND_NS in ghost/autopilot/autopilot.py",
     NEEDS,
-    90.0,
+    150.0,
 )
 def imu_freezes(stage: Stage) -> str:
     """Its only one. No loop can hold it: what is asked is that it says so and stops its rotors."""
     flight = hover(stage, seconds=20.0)
     began_s = time.monotonic()
     flight.vehicle.fault("imu", "frozen")
-    flight.referee.until(lambda one: not one.armed, within_s=5.0, what="rotors off")
+    flight.referee.until(lambda one: not one.armed, within_s=15.0, what="rotors off")
     took_s = time.monotonic() - began_s
     flight.unit.until("unhealthy: ")
     flight.comes_down()
@@ -106,7 +106,7 @@ def imu_freezes(stage: Stage) -> str:
 
 
 def _doubts_and_lands(flight: Hover, target: str, kind: str, *values: float, away_m: float) -> str:
-    flight.referee.until(lambda one: one.health, within_s=5.0, what="healthy before the fault")
+    flight.referee.until(lambda one: one.health, within_s=15.0, what="healthy before the fault")
     began_s = time.monotonic()
     flight.vehicle.fault(target, kind, *values)
     told = flight.is_told(began_s)
