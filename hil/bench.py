@@ -27,6 +27,7 @@ class BenchTarget:
     name = "bench"
     missing = ""
     most_jobs = 1
+    slowness = 2.0
 
     def __init__(self, link: str, found: Survey | None = None) -> None:
         self._link = link

@@ -21,6 +21,7 @@ class EmbeddedTarget:
     offers = frozenset(Need)
     missing = ""
     most_jobs = None
+    slowness = 1.0
     command_timeout_s = 0.5
 
     def survey(self, folder: Path) -> Survey:

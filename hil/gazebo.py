@@ -34,6 +34,7 @@ class GazeboTarget:
     name = "gazebo"
     offers = frozenset({Need.FLIGHT, Need.REBOOT, Need.PROXY})
     most_jobs = 1
+    slowness = 2.0
     command_timeout_s = 1.0
 
     def __init__(self, physics: Physics = Physics.GAZEBO) -> None:

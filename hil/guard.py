@@ -45,15 +45,12 @@ def main(words: Sequence[str] | None = None) -> int:
     try:
         link = hub.add(parse_endpoint(options.link))
         peers = [UdpPeer(parse_endpoint(url), lambda *_: None) for url in options.to]
-        router = Router(link, peers, hub.now_ns, guard=Guard())
-        router.attach(hub)
         vehicle = Vehicle(hub)
         vehicle.find(FIND_NS)
-        _say({"ready": True})
-        while not is_over.is_set():
-            hub.spin(hub.now_ns() + SLICE_NS)
-        router.close()  # nobody else speaks from here on
-        _say({"safe": make_safe(vehicle)})
+        try:
+            _share(Router(link, peers, hub.now_ns, guard=Guard()), hub, is_over)
+        finally:
+            _say({"safe": make_safe(vehicle)})
     except GhostError as error:
         _say({"failed": str(error)})
         return 1
@@ -62,17 +59,31 @@ def main(words: Sequence[str] | None = None) -> int:
     return 0
 
 
+def _share(router: Router, hub: Hub, is_over: threading.Event) -> None:
+    """Nobody but the guard speaks any more once it is over."""
+    release = router.attach(hub)
+    try:
+        _say({"ready": True})
+        while not is_over.is_set():
+            hub.spin(hub.now_ns() + SLICE_NS)
+    finally:
+        release()
+        router.close()
+
+
 def make_safe(vehicle: Vehicle) -> str:
-    """Disarm it by force, in the air, too: whatever flies on a bench is simulated. How it went."""
+    """Disarm it; in the air by force, as whatever flies on a bench is simulated. How it went."""
     hub = vehicle.hub
     end_s = time.monotonic() + SAFE_S
     if not _is_armed(vehicle):
         return "was disarmed"
+    is_forced = False
     while time.monotonic() < end_s:
         with contextlib.suppress(RefusedError, StalledError):
-            vehicle.arm(armed=False, force=True)
+            vehicle.arm(armed=False, force=is_forced)
         if not _is_armed(vehicle):
-            return "disarmed"
+            return "disarmed by force" if is_forced else "disarmed"
+        is_forced = True
         hub.spin(hub.now_ns() + ASK_NS)
     raise StalledError(f"the vehicle is still armed after {SAFE_S:g} s: cut its power")
 

@@ -2,6 +2,7 @@
 
 import contextlib
 import ctypes
+import io
 import json
 import os
 import signal
@@ -85,9 +86,9 @@ class Lines:
         return f"; last it said: {' / '.join(self.said[-3:]) or 'nothing'}"
 
     def _read(self) -> None:
-        stream = self._process.stdout
-        with self._path.open("w", encoding="utf-8") as file:
-            for line in stream or ():
+        stream = self._process.stdout or io.StringIO()
+        with stream, self._path.open("w", encoding="utf-8") as file:
+            for line in stream:
                 self.said.append(line.rstrip("\n"))
                 file.write(line)
                 file.flush()

@@ -23,6 +23,7 @@ class Px4Target:
     name = "px4"
     offers = frozenset(Need) - {Need.SIGNING, Need.GEOFENCE}
     most_jobs = 1
+    slowness = 2.0
     command_timeout_s = 1.0
 
     def __init__(self) -> None:

@@ -114,7 +114,7 @@ class Session:
 
     def _look_at(self, one: _Playing) -> None:
         took_s = time.monotonic() - one.began_s
-        is_late = took_s > one.case.limit_s
+        is_late = took_s > self._limit_s(one.case)
         if one.process.poll() is None and not is_late:
             return
         if is_late and one.process.poll() is None:
@@ -125,7 +125,7 @@ class Session:
     def _read(self, one: _Playing, took_s: float, *, is_late: bool) -> Verdict:
         case, path = one.case, one.folder / "verdict.json"
         if is_late:
-            stalled = f"not over after {case.limit_s:g} s; see {one.folder}"
+            stalled = f"not over after {self._limit_s(case):g} s; see {one.folder}"
             return Verdict(case.name, case.subsystem, Outcome.FAIL, stalled, took_s)
         try:
             plain = json.loads(path.read_text(encoding="utf-8"))
@@ -140,6 +140,9 @@ class Session:
             with contextlib.suppress(subprocess.TimeoutExpired):
                 one.process.wait(GRACE_S)
         end(one.process, signal.SIGKILL)
+
+    def _limit_s(self, case: Case) -> float:
+        return case.limit_s * self._target.slowness
 
     def _tell(self, verdict: Verdict) -> None:
         self.verdicts.append(verdict)

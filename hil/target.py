@@ -73,6 +73,11 @@ class Target(Protocol):
         """How long its set-points may stay away in OFFBOARD."""
         ...
 
+    @property
+    def slowness(self) -> float:
+        """How many times the limit of a case it may take: PX4 boots for some ten seconds."""
+        ...
+
     def survey(self, folder: Path) -> Survey:
         """Its flight controller, before the first case; what was read is kept in folder."""
         ...
