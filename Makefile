@@ -5,7 +5,7 @@ BIN := $(VENV)/bin
 PACKAGES := ghost firmware_bridge hil
 KERNELS := $(shell find ghost -name '*.pxd')
 
-.PHONY: help fly test lint format bench golden clean
+.PHONY: help fly test lint format bench golden hil clean
 .DEFAULT_GOAL := help
 
 help:  ## this list
@@ -33,6 +33,13 @@ bench: $(VENV)/.bench $(VENV)/.kernels  ## measure bus, log, physics and the who
 
 golden: $(VENV)/.kernels  ## fly the canonical flights and take their hashes for golden
 	$(BIN)/python -m tests.determinism.golden
+
+# What is simulated may be armed; a bench takes ALLOW_ARMING=1 and PROPELLERS_OFF=1.
+TARGET ?= embedded
+hil: $(VENV)/.kernels  ## fly the safety cases on TARGET=embedded, px4, gazebo or bench (with its LINK); CASES='gps*'
+	$(BIN)/python -m hil --target $(TARGET) $(if $(LINK),--link $(LINK)) \
+	  $(if $(filter-out bench,$(TARGET))$(ALLOW_ARMING),--allow-arming) $(if $(PROPELLERS_OFF),--propellers-off) \
+	  $(if $(CASES),--cases '$(CASES)') $(if $(OUT),--out $(OUT)) $(if $(SEED),--seed $(SEED)) $(HIL)
 
 clean:  ## remove .venv and every cache
 	rm -rf $(VENV) .mypy_cache .ruff_cache .pytest_cache .hypothesis .import_linter_cache build dist
