@@ -13,6 +13,7 @@ from types import FrameType
 from ghost.core.errors import GhostError
 from hil import cases
 from hil.case import CASES, Case, Skipped
+from hil.judge import judged
 from hil.stage import Stage
 from hil.survey import Survey
 from hil.target import Target
@@ -40,7 +41,8 @@ def _play(
 ) -> tuple[Outcome, str]:
     try:
         with Stage(target, folder, seed=seed, allow_arming=allow_arming) as stage:
-            return Outcome.PASS, case.play(stage)
+            figure = case.play(stage)
+        return judged(figure, [unit.folder for unit in stage.units])
     except Skipped as why:
         return Outcome.SKIP, str(why)
     except GhostError as problem:

@@ -17,6 +17,8 @@ class FailsafeTimes:
         self._terms = terms
         self._offences = Offences()
         self._status: VehicleStatus | None = None
+        self._heard_ns = 0
+        """When that status was."""
         self._fed_ns: int | None = None
         """Since when OFFBOARD waits for the next set-point; None where nothing waits."""
         self._unsure_ns: int | None = None
@@ -30,7 +32,7 @@ class FailsafeTimes:
     def hear(self, heard: Heard) -> None:
         if heard.channel == ACK:
             if heard.message.accepted and self._fed_ns is not None:
-                self._wait(heard, self._fed_ns)
+                self._wait(heard, heard.log_ns - self._fed_ns)
                 self._fed_ns = heard.log_ns
         elif heard.channel == STATE:
             self._hear_state(heard)
@@ -48,13 +50,14 @@ class FailsafeTimes:
 
     def _hear_status(self, heard: Heard) -> None:
         before, status = self._status, heard.message
-        self._status = status
+        before_ns, self._status, self._heard_ns = self._heard_ns, status, heard.log_ns
         raised = status.failsafe is not Failsafe.NONE
         if raised and (before is None or before.failsafe is not status.failsafe):
             self._tell(heard)
         follows = status.armed and status.mode is FlightMode.OFFBOARD and not raised
         if self._fed_ns is not None:
-            self._wait(heard, self._fed_ns)
+            # It acted somewhen after the status before: where a link was cut, long before this one.
+            self._wait(heard, (heard.log_ns if follows else before_ns) - self._fed_ns)
         if not follows:
             self._fed_ns = None
         elif self._fed_ns is None:
@@ -74,8 +77,7 @@ class FailsafeTimes:
             self._unsure_ns = heard.log_ns
         self._doubt(heard)
 
-    def _wait(self, heard: Heard, fed_ns: int) -> None:
-        waited_ns = heard.log_ns - fed_ns
+    def _wait(self, heard: Heard, waited_ns: int) -> None:
         self._longest_ns = max(self._longest_ns, waited_ns)
         terms = self._terms
         if waited_ns > terms.loss_ns + terms.margin_ns:

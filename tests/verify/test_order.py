@@ -87,3 +87,4 @@ def test_time_may_not_go_back_nor_a_stamp_lie_ahead() -> None:
     assert back.figure == "log time goes back by 7 ns"
     ahead = judged([Heard("/sensors/imu", None, 5, 8, 0)])
     assert ahead.figure == "stamped 3 ns after it was logged"
+    assert judged([Heard("/cmd/velocity", None, 5, 8, 0)]).result is Result.PASS

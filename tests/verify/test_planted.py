@@ -359,6 +359,21 @@ def test_a_failsafe_that_came_in_time_passes_and_a_suppressed_one_does_not(
     assert list(failed(judged(suppressed, TERMS))) == ["failsafe"]
 
 
+def test_a_failsafe_behind_a_cut_link_came_when_nobody_could_see_it(silent: list[Record]) -> None:
+    raised_ns = next(
+        record.stamp_ns
+        for record in silent
+        if record.channel == STATUS and record.message.failsafe is not Failsafe.NONE
+    )
+    cut_ns = raised_ns - 300_000_000
+    heard = [
+        record
+        for record in silent
+        if record.channel != STATUS or not cut_ns < record.stamp_ns < raised_ns + 2_000_000_000
+    ]
+    assert "failsafe" not in failed(judged(heard, TERMS))
+
+
 def test_a_kill_that_held_passes_and_arming_after_it_fails(killed: list[Record]) -> None:
     real = judged(killed, TERMS)
     assert failed(real) == {}
