@@ -13,6 +13,9 @@ from hil.unit import Unit
 COMPLETED, FAILED, ABORTED, INTERRUPTED = 0, 1, 3, 4
 """Exit codes of `ghost deploy run`."""
 
+ENDS_S = 60.0
+"""Landing, the two seconds after it, and a report."""
+
 
 def logged(folder: Path, channel: Channel[Any]) -> list[Any]:
     return [record.message for record in LogReader(folder).messages([channel.name])]
@@ -29,7 +32,7 @@ def check_whole(folder: Path) -> None:
     check(log.sha256 == file_sha256(log_path(folder)), f"the log in {folder} is not its manifest's")
 
 
-def check_yielded(unit: Unit, within_s: float = 20.0) -> str:
+def check_yielded(unit: Unit, within_s: float = ENDS_S) -> str:
     """It let go, asked for nothing and commanded nothing from then on, and said so in a log that is
     whole. Its reason.
     """
@@ -44,7 +47,7 @@ def check_yielded(unit: Unit, within_s: float = 20.0) -> str:
     return str(told[0].text)
 
 
-def check_completed(unit: Unit, within_s: float = 40.0) -> None:
+def check_completed(unit: Unit, within_s: float = ENDS_S) -> None:
     code = unit.wait(within_s)
     check(code == COMPLETED, f"the unit's exit code is {code}; expected {COMPLETED}")
     check_whole(unit.folder)

@@ -11,7 +11,7 @@ from hil.pilot import bring_down, hovering, offboard_loss_s, stays_out, wait_for
 from hil.record import check_yielded
 from hil.stage import Stage
 
-LIMIT_S = 90.0
+LIMIT_S = 120.0
 """Four times what it takes: a stall, and not a busy machine."""
 FLIGHT = frozenset({Need.FLIGHT})
 STAYS_OUT_S = 3.0

@@ -15,7 +15,15 @@ from hil.pilot import (
     wait_for_failsafe,
 )
 from hil.proxy import Bandwidth, Corrupt, Cut, Delay, Direction, Effect, Fault, Loss, Reorder
-from hil.record import ABORTED, COMPLETED, INTERRUPTED, check_completed, check_whole, check_yielded
+from hil.record import (
+    ABORTED,
+    COMPLETED,
+    ENDS_S,
+    INTERRUPTED,
+    check_completed,
+    check_whole,
+    check_yielded,
+)
 from hil.stage import Stage
 from hil.unit import HOVER
 
@@ -136,7 +144,7 @@ def link_is_deaf_to_the_vehicle(stage: Stage) -> str:
     stays_out(station, referee, STAYS_OUT_S)
     handle.clear()
     bring_down(station, referee)
-    code = unit.wait()
+    code = unit.wait(ENDS_S)
     check(code in {ABORTED, INTERRUPTED}, f"the unit's exit code is {code}; it flew on unheard")
     check_whole(unit.folder)
     return f"{mode} {took_s:.2f} s after the unit heard its last, bound {loss_s:g} s"
@@ -168,7 +176,7 @@ def _flown(stage: Stage, effect: Effect, *, in_flight: bool = False) -> str:
     unit.until("-> OFFBOARD", 50.0)
     if in_flight:
         proxy.apply(Fault(effect))
-    code = unit.wait(50.0)
+    code = unit.wait(ENDS_S)
     is_down(referee)
     check_whole(unit.folder)
     outcome = _said(unit.said, "outcome")
