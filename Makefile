@@ -5,7 +5,7 @@ BIN := $(VENV)/bin
 PACKAGES := ghost firmware_bridge hil
 KERNELS := $(shell find ghost -name '*.pxd')
 
-.PHONY: help fly test lint format bench golden hil clean
+.PHONY: help fly test lint format bench golden hil soak clean
 .DEFAULT_GOAL := help
 
 help:  ## this list
@@ -40,6 +40,9 @@ hil: $(VENV)/.kernels  ## fly the safety cases on TARGET=embedded, px4, gazebo o
 	$(BIN)/python -m hil --target $(TARGET) $(if $(LINK),--link $(LINK)) \
 	  $(if $(filter-out bench,$(TARGET))$(ALLOW_ARMING),--allow-arming) $(if $(PROPELLERS_OFF),--propellers-off) \
 	  $(if $(CASES),--cases '$(CASES)') $(if $(OUT),--out $(OUT)) $(if $(SEED),--seed $(SEED)) $(HIL)
+
+soak: $(VENV)/.kernels  ## fly HOURS of simulated flight in a loop under random faults, and judge every log
+	$(BIN)/python -m hil.soak --hours $(or $(HOURS),1) $(SOAK)
 
 clean:  ## remove .venv and every cache
 	rm -rf $(VENV) .mypy_cache .ruff_cache .pytest_cache .hypothesis .import_linter_cache build dist
