@@ -345,8 +345,8 @@ class Swarm:
         hubs = [drone.voice.hub for drone in self.drones.values() if drone.voice is not None]
         if hubs:
             spin_together(hubs, until_ns)
-        else:
-            time.sleep(max(until_ns - self._wall.now_ns(), 0) / 1e9)
+        elif (rest_ns := until_ns - self._wall.now_ns()) > 0:  # sleeping for 0 s yields the core
+            time.sleep(rest_ns / 1e9)
 
     def _firmware(self, order: Spawn) -> MakeFirmware:
         robot = _hurried(order.robot, self.time.factor)
