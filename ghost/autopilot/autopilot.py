@@ -9,9 +9,9 @@ from numpy.typing import NDArray
 from ghost.autopilot import setpoint
 from ghost.autopilot.config import AutopilotConfig
 from ghost.autopilot.failsafe import Situation, judge
-from ghost.autopilot.imu_watch import ImuWatch
 from ghost.autopilot.landed import LandDetector
 from ghost.autopilot.manoeuvre import Manoeuvre
+from ghost.autopilot.stuck_watch import StuckWatch
 from ghost.control import Gains, allocate, derive, kernel
 from ghost.control.gains import pack
 from ghost.core.rotations import from_yaw, tilt_of, yaw_of
@@ -108,7 +108,7 @@ class Autopilot:
         self._demand = np.zeros(4)
         self._landed = LandDetector()
         self._battery: BatterySample | None = None
-        self._imu_watch = ImuWatch()
+        self._stuck_watch = StuckWatch()
         self._place_m = [0.0, 0.0, 0.0]
         self._order: _Order | None = None
         self._manoeuvre: Manoeuvre | None = None
@@ -120,7 +120,7 @@ class Autopilot:
     def sense(self, sample: Sample) -> None:
         if isinstance(sample, BatterySample):
             self._battery = sample
-        elif not self._imu_watch.is_stuck(sample):
+        elif not self._stuck_watch.is_stuck(sample):
             self.estimator.add(sample)
 
     def update(self, now_ns: int) -> FloatArray:

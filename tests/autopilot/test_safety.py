@@ -199,6 +199,22 @@ def test_an_imu_that_is_stuck_is_none() -> None:
     assert not flight.status.armed
 
 
+@pytest.mark.parametrize("seed", [1, 2, 3])
+def test_it_lands_softly_on_a_rangefinder_that_is_stuck(seed: int) -> None:
+    flight = Flight(seed=seed)
+    flight.take_off(2.0)
+    flight.backend._adapter.inject(0, Fault("rangefinder", FaultKind.FROZEN))
+    flight.run(2 * SECOND_NS)
+    flight.do(Action.LAND)
+    fastest_mps = 0.0
+    while flight.status.armed:
+        flight.run(SECOND_NS // 50)
+        fastest_mps = max(fastest_mps, -float(flight.truth.velocity_enu_mps[2]))
+        assert flight.status.failsafe is Failsafe.NONE
+    assert fastest_mps < 0.9
+    assert flight.height_m < 0.25
+
+
 @pytest.mark.parametrize("action", [Action.HOLD, Action.TAKEOFF, Action.LAND, Action.RETURN])
 def test_a_pilot_takes_over_from_lost_commands(action: Action) -> None:
     flight = Flight()
