@@ -16,6 +16,7 @@ from ghost.hal import (
     EstimateHealth,
     Failsafe,
     FlightMode,
+    SafetyEnvelope,
     VelocityCommand,
 )
 from ghost.hal.channels import (
@@ -382,6 +383,14 @@ def test_a_kill_that_held_passes_and_arming_after_it_fails(killed: list[Record])
     last = where(killed, STATUS)[-1]
     armed = with_rows(killed, {last: changed(killed[last], armed=True)})
     assert list(failed(judged(armed, TERMS))) == ["kill"]
+
+
+def test_a_fence_holds_for_where_commands_lead(records: list[Record]) -> None:
+    corners = ((50.0, 50.0), (60.0, 50.0), (60.0, 60.0), (50.0, 60.0))
+    elsewhere = terms_of({}, SafetyEnvelope(geofence_enu_m=corners))
+    found = failed(judged(records, elsewhere))
+    assert list(found) == ["envelope"]
+    assert "m outside the fence" in found["envelope"].figure
 
 
 def test_drops_that_were_reported_leave_commands_unanswered(records: list[Record]) -> None:
