@@ -32,11 +32,15 @@ def check_whole(folder: Path) -> None:
     check(log.sha256 == file_sha256(log_path(folder)), f"the log in {folder} is not its manifest's")
 
 
-def check_yielded(unit: Unit, within_s: float = ENDS_S) -> str:
+def check_yielded(unit: Unit, within_s: float = ENDS_S, *, may_land: bool = False) -> str:
     """It let go, asked for nothing and commanded nothing from then on, and said so in a log that is
-    whole. Its reason.
+    whole. Its reason. Where it heard nothing for a while it may ask to land instead, before it can
+    know that a failsafe has the vehicle.
     """
     code = unit.wait(within_s)
+    if may_land and code == ABORTED:
+        check_whole(unit.folder)
+        return texts(unit.folder, EventKind.MISSION_ABORTED)[-1]
     check(code == INTERRUPTED, f"the unit's exit code is {code}; expected {INTERRUPTED}")
     check_whole(unit.folder)
     told = [one for one in logged(unit.folder, EVENTS) if one.kind == EventKind.MISSION_INTERRUPTED]
