@@ -6,6 +6,7 @@ import os
 import signal
 import time
 from collections import Counter
+from collections.abc import Callable
 from pathlib import Path
 
 from firmware_bridge.messages import Message, dialect
@@ -22,8 +23,8 @@ from hil.station import Station
 
 NEEDS = frozenset({Need.FLIGHT, Need.TRUTH})
 FLOOD_S = 4.0
-FLOOD_NS = 5_000_000
-"""Four times as often as the unit's: one kind that is obeyed would be seen."""
+FLOOD_NS = 10_000_000
+"""Twice as often as the unit's: one kind that is obeyed would be seen."""
 HIGH_M = 4.0
 EACH = 5
 WRONGS = {
@@ -117,8 +118,9 @@ def a_second_senders_nonsense_is_refused(stage: Stage) -> str:
     robot = FENCED if stage.has(Need.GEOFENCE) else "x500"
     flight = hover(stage, seconds=FLOOD_S + 2.0, robot=robot)
     station = stage.station(flight.vehicle)
-    sent = _flood(station, is_fenced=stage.has(Need.GEOFENCE))
+    sent, cancel = _flood(station, is_fenced=stage.has(Need.GEOFENCE))
     station.spin(FLOOD_S)
+    cancel()
     seen = flight.referee.look()
     check(seen.armed and seen.mode == "OFFBOARD", f"it is no longer armed in OFFBOARD: {seen}")
     flight.completes()
@@ -138,17 +140,18 @@ def nonsense_holds_off_no_failsafe(stage: Stage) -> str:
     flight = hover(stage, seconds=30.0, robot=robot)
     station = stage.station(flight.vehicle)
     loss_s = offboard_loss_s(station)
-    sent = _flood(station, is_fenced=stage.has(Need.GEOFENCE))
+    sent, cancel = _flood(station, is_fenced=stage.has(Need.GEOFENCE))
     began_s = time.monotonic()
     flight.unit.kill()
     took_s, mode = wait_for_failsafe(station, flight.referee, began_s, loss_s)
+    cancel()
     bring_down(station, flight.referee)
     flight.stayed_within(2.0, HIGH_M)
     return f"{mode} {took_s:.2f} s after the kill, set to {loss_s:g} s, {len(sent)} bad set-points"
 
 
-def _flood(station: Station, *, is_fenced: bool) -> list[str]:
-    """From now on, whenever the station is spun. The names of what was sent, as it goes."""
+def _flood(station: Station, *, is_fenced: bool) -> tuple[list[str], Callable[[], None]]:
+    """From now on, whenever the station is spun. What was sent so far, and how to end it."""
     kinds = itertools.cycle(_nonsense(station.vehicle.system or 1, is_fenced=is_fenced).items())
     sent: list[str] = []
 
@@ -157,8 +160,7 @@ def _flood(station: Station, *, is_fenced: bool) -> list[str]:
         sent.append(name)
         station.vehicle.send(message)
 
-    station.hub.every(FLOOD_NS, send)
-    return sent
+    return sent, station.hub.every(FLOOD_NS, send)
 
 
 def _nonsense(system: int, *, is_fenced: bool) -> dict[str, Message]:
