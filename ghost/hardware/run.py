@@ -27,6 +27,7 @@ from ghost.hal import (
     VehicleState,
 )
 from ghost.hardware import translate
+from ghost.hardware.presence import Presence
 from ghost.hardware.provider import JUDGE_NS, StreamProvider
 from ghost.hardware.sink import SetpointSink
 from ghost.hardware.status import StatusBook
@@ -99,7 +100,8 @@ class Run:
             name: StreamProvider(SensorSpec(name, kind, round(1e9 / RATES_HZ[message])))
             for name, (kind, message) in _SENSORS.items()
         }
-        sink = SetpointSink(clock, vehicle, terms.rotor_count)
+        self._presence = Presence(clock.now_ns())
+        sink = SetpointSink(clock, vehicle, terms.rotor_count, self._presence.is_behind)
         self.gate = EnvelopeGate(sink, terms.envelope, clock, position=self._position)
         self._resets = self._restarts = 0
         # Before the listeners: what they tell is as new as what it knows.
@@ -305,6 +307,7 @@ class Run:
         if not self.vehicle.is_mine(received):
             return
         self._book.heartbeat = received.message
+        self._presence.hear()
         self._follow()
         is_restarted = self.sync.restarts != self._restarts
         if self.sync.resets != self._resets:
@@ -345,6 +348,7 @@ class Run:
                 self.gate.disarm()
 
     def _judge(self, now_ns: int) -> None:
+        self._presence.look(now_ns, self.vehicle.hub.has_unread)
         is_any_silent = any(one.is_silent(now_ns) for one in self.providers.values())
         if is_any_silent and self.vehicle.hub.has_unread():  # it may be we who didn't listen
             return

@@ -1,5 +1,7 @@
 """Where set-points leave for the flight controller."""
 
+from collections.abc import Callable
+
 from firmware_bridge.vehicle import Vehicle
 from ghost.core.clock import Clock
 from ghost.hal import ActuatorSpec, Command, CommandAck
@@ -12,9 +14,16 @@ class SetpointSink:
     keeps the flight controller in OFFBOARD. One that would wait is refused: it would be old.
     """
 
-    def __init__(self, clock: Clock, vehicle: Vehicle, rotor_count: int) -> None:
+    def __init__(
+        self,
+        clock: Clock,
+        vehicle: Vehicle,
+        rotor_count: int,
+        is_behind: Callable[[int], bool] = lambda _: False,
+    ) -> None:
         self._clock = clock
         self._vehicle = vehicle
+        self._is_behind = is_behind
         self.spec = ActuatorSpec(LEVELS, rotor_count)
 
     def send(self, command: Command) -> CommandAck:
@@ -28,6 +37,8 @@ class SetpointSink:
     def _failure(self, command: Command, now_ns: int) -> str:
         """Send it; empty if it went."""
         vehicle, link = self._vehicle, self._vehicle.link
+        if self._is_behind(now_ns):
+            return "this program was stopped for a while, and has not heard of the vehicle since"
         if link is None or not link.is_up:
             return "the link to the flight controller is down"
         if not link.has_room(now_ns):
