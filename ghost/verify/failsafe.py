@@ -5,6 +5,9 @@ from ghost.verify.reading import ACK, STATE, STATUS
 from ghost.verify.terms import Terms
 from ghost.verify.verdict import Heard, Offences, Verdict, skipped
 
+_AWAY_NS = 350_000_000
+"""Acks, states and statuses come fifty times a second, each and all."""
+
 
 class FailsafeTimes:
     """While a status says armed, in OFFBOARD and no failsafe, the newest accepted set-point is no
@@ -19,6 +22,7 @@ class FailsafeTimes:
         self._status: VehicleStatus | None = None
         self._heard_ns = 0
         """When that status was."""
+        self._last_ns = 0
         self._fed_ns: int | None = None
         """Since when OFFBOARD waits for the next set-point; None where nothing waits."""
         self._unsure_ns: int | None = None
@@ -30,6 +34,9 @@ class FailsafeTimes:
         return channel in (ACK, STATE, STATUS)
 
     def hear(self, heard: Heard) -> None:
+        if heard.log_ns - self._last_ns > _AWAY_NS:
+            self._fed_ns = None  # whoever logs was stopped: what came meanwhile is read late
+        self._last_ns = heard.log_ns
         if heard.channel == ACK:
             if heard.message.accepted and self._fed_ns is not None:
                 self._wait(heard, heard.log_ns - self._fed_ns)

@@ -375,6 +375,23 @@ def test_a_failsafe_behind_a_cut_link_came_when_nobody_could_see_it(silent: list
     assert "failsafe" not in failed(judged(heard, TERMS))
 
 
+def test_who_was_stopped_reads_of_the_failsafe_late(silent: list[Record]) -> None:
+    raised_ns = next(
+        record.stamp_ns
+        for record in silent
+        if record.channel == STATUS and record.message.failsafe is not Failsafe.NONE
+    )
+    stopped_ns = raised_ns - 450_000_000
+    late = [
+        replace(record, stamp_ns=max(record.stamp_ns, raised_ns + 3_000_000_000))
+        if record.stamp_ns > stopped_ns
+        else record
+        for record in silent
+        if record.stamp_ns < raised_ns + 3_000_000_000
+    ]
+    assert "failsafe" not in failed(judged(late, TERMS))
+
+
 def test_a_kill_that_held_passes_and_arming_after_it_fails(killed: list[Record]) -> None:
     real = judged(killed, TERMS)
     assert failed(real) == {}
