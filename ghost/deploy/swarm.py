@@ -126,6 +126,7 @@ class Swarm:
             raise GhostError("the swarm flies already; spawn everybody before the first step")
         if isinstance(robot, str):
             robot = load_robot(robot, self._robots)
+        robot = _hurried(robot, self.time.factor)
         if robot.sim is None or robot.hal.sim is not None:
             raise MissingHalError(
                 f"robot {robot.name} can't fly in a swarm: that takes a sim block, and no hal.sim "
@@ -349,7 +350,7 @@ class Swarm:
             time.sleep(rest_ns / 1e9)
 
     def _firmware(self, order: Spawn) -> MakeFirmware:
-        robot = _hurried(order.robot, self.time.factor)
+        robot = order.robot
         match order.firmware:
             case "embedded":
                 return lambda seat: _embedded(robot, seat)

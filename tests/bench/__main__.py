@@ -7,7 +7,7 @@ import argparse
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
-from tests.bench import bridge, bus, log, pictures, simulation, swarm
+from tests.bench import bridge, bus, log, pictures, px4_lockstep, simulation, swarm
 from tests.bench.table import print_latencies, print_table
 
 
@@ -33,6 +33,8 @@ def main() -> None:
     with TemporaryDirectory() as folder:
         linked = swarm.linked_rows(Path(folder), smoke=smoke)
         print_table("Swarm with MAVLink and logs: one vehicle's control period", linked)
+    if lockstep := px4_lockstep.rows(smoke=smoke):
+        print_latencies("PX4 in lockstep with Ghost's physics: one step of 4 ms", lockstep)
     for title, latencies in bridge.latency_tables(smoke=smoke):
         print_latencies(title, latencies)
     with TemporaryDirectory() as folder:
