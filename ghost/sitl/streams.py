@@ -63,6 +63,9 @@ GROUND_STATION_HZ: Mapping[str, float] = {
 """PX4's rates in simulation: on two links of a computer, neither of which is slow."""
 
 FASTEST_PERIOD_NS = 4_000_000
+PHASE_NS = 100_000_000
+PHASES = 3
+"""Not everything of every vehicle is due in the same step: ten vehicles would stall it."""
 SLOWEST_PERIOD_NS = 2_000_000_000_000
 """More microseconds than MESSAGE_INTERVAL holds are no use."""
 _GOOD_FIX = 3
@@ -99,8 +102,10 @@ class Streams:
         self._vehicle = vehicle
         self._outlets = {id(link): _Outlet(link) for link in hub.links}
         for link in hub.links:
-            for name, rate_hz in _default_hz(link).items():
-                self._outlet(link).streams[id_of(name)] = _Stream(round(1e9 / rate_hz))
+            for index, (name, rate_hz) in enumerate(_default_hz(link).items()):
+                period_ns = round(1e9 / rate_hz)
+                phase_ns = (PHASES * hub.system + index) * FASTEST_PERIOD_NS % PHASE_NS % period_ns
+                self._outlet(link).streams[id_of(name)] = _Stream(period_ns, phase_ns)
 
     def step(self, now_ns: int) -> None:
         """Send what is due."""
