@@ -101,7 +101,7 @@ class Run:
             for name, (kind, message) in _SENSORS.items()
         }
         self._presence = Presence(clock.now_ns())
-        sink = SetpointSink(clock, vehicle, terms.rotor_count, self._presence.is_behind)
+        sink = SetpointSink(clock, vehicle, terms.rotor_count, self._is_behind)
         self.gate = EnvelopeGate(sink, terms.envelope, clock, position=self._position)
         self._resets = self._restarts = 0
         # Before the listeners: what they tell is as new as what it knows.
@@ -112,6 +112,7 @@ class Run:
         for name in _NEEDED:
             self._wait_for(name)
         self.providers = self._heard_in(LISTEN_NS)
+        self._presence = Presence(clock.now_ns())  # getting ready is no absence
         vehicle.hub.every(JUDGE_NS, self._judge)
         vehicle.hub.every(LOOK_NS, self._look)
 
@@ -354,6 +355,9 @@ class Run:
             return
         for provider in self.providers.values():
             provider.judge(now_ns)
+
+    def _is_behind(self, now_ns: int) -> bool:
+        return self._presence.is_behind(now_ns)
 
     def _position(self) -> NDArray[np.float64] | None:
         newest = self.providers["vehicle"].poll() if "vehicle" in self.providers else None

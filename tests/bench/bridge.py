@@ -24,6 +24,7 @@ from tests.firmware_bridge.link_rig import free_port
 OpenLink = Callable[[], AbstractContextManager[tuple[int, str]]]
 
 TRANSPORTS: dict[str, OpenLink] = {"UDP": udp_link, "pty": pty_link}
+AWAKE_BEATS, AWAKE_NS = 5, 20_000_000
 RATES_HZ = (100, 250)
 PEERS = {
     "ghost": ("bridge_ghost", "hold"),
@@ -183,6 +184,10 @@ def _measure(peer: Peer, loop: Loop, rate_hz: int, states: int) -> None:
         return not controller.sent_ns
 
     with _turn(peer):
+        # One that was stopped waits for a heartbeat that is younger than what it finds waiting.
+        for _ in range(AWAKE_BEATS):
+            loop.run(time.monotonic_ns() + AWAKE_NS)
+            controller.beat()
         loop.run_at(rate_hz, WARM_UP_STATES, tell)
         loop.run_until(is_answered, LAST_ANSWER_NS)
         controller.sent_ns.clear()
